@@ -103,9 +103,7 @@ class PressureSystem:
     cells: Array | None = None  # int8: SOLID, LIQUID, AIR
 
     @classmethod
-    def from_matrix(
-        cls, A: Any, b: Any, contact: Any, shape: tuple[int, ...] | None = None, cells: Any = None
-    ) -> PressureSystem:
+    def from_matrix(cls, A: Any, b: Any, contact: Any, shape: tuple[int, ...] | None = None, cells: Any = None) -> PressureSystem:
         """A system from elsewhere. A: scipy.sparse (n, n), a symmetric M-matrix; b (n,); contact (n,) bool.
 
         With `shape=(nx, ny[, nz])`, n = prod(shape) in C order, and A may couple face neighbours only;
@@ -124,7 +122,7 @@ class PressureSystem:
             return cls(matrix, right, touching, (n,))
         size = _require_shape(shape, n)
         types = None if cells is None else _require_cells(cells, size)
-        box = size if len(size) == 3 else (*size, 1)
+        box = (size[0], size[1], size[2] if len(size) == 3 else 1)
         return cls(_stencil_from_csr(matrix, box), right.reshape(box), touching.reshape(box), size, types)
 
     @property

@@ -27,7 +27,8 @@ class SolveError(RuntimeError):
 
     def __init__(self, result: SolveResult) -> None:
         super().__init__(
-            f"{result.solver}: {result.status.value} ({result.iterations} iterations, residual {result.residual:.3g}, goal {result.goal:.3g})"
+            f"{result.solver}: {result.status.value} "
+            f"({result.iterations} iterations, residual {result.residual:.3g}, goal {result.goal:.3g})"
         )
         self.result = result
 

@@ -76,7 +76,8 @@ def compact(system: PressureSystem, row_contact: Array) -> Compact:
     index = np.flatnonzero(coupled.reshape(-1))
     contact = row_contact.reshape(-1)[index]
     b = system.row_b.astype(np.float64).copy()
-    repair, notes = np.zeros_like(b), []
+    repair = np.zeros_like(b)
+    notes: list[str] = []
     isolated_p = _isolated(d, b, row_contact, coupled, repair, notes)
     pocket = _pockets(matrix, b.reshape(-1)[index], contact, repair, index, notes)
     b += repair
@@ -141,6 +142,7 @@ def _pockets(A: sp.csr_array, b: Array, contact: Array, repair: Array, index: Ar
         )
     if unbalanced.any():
         notes.append(
-            f"{int(unbalanced.sum())} closed pockets without contact rows had a net flow of {total[unbalanced].sum():.3g}; it was removed evenly"
+            f"{int(unbalanced.sum())} closed pockets without contact rows had a net flow of "
+            f"{total[unbalanced].sum():.3g}; it was removed evenly"
         )
     return np.asarray(np.where(open_piece[label], -1, label))

@@ -51,7 +51,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """Where a method begins: p in scaled units, and the detached rows when the guess was a result (Lai starts from the previous control)."""
+    """Where a method begins: p in scaled units, and the detached rows when the guess was a result (Lai: the previous control)."""
 
     p: Array
     detached: Array | None
@@ -121,7 +121,8 @@ def read_guess(system: PressureSystem, guess: Array | SolveResult | None) -> tup
     p = result.p if result is not None else np.asarray(guess)
     if p.size != int(np.prod(system.shape)) or p.dtype.kind not in "fiu":
         raise InvalidSystem(
-            f"the guess has shape {p.shape} and type {p.dtype}; give an array of real numbers of shape {system.shape}, or a SolveResult of that shape"
+            f"the guess has shape {p.shape} and type {p.dtype}; "
+            f"give an array of real numbers of shape {system.shape}, or a SolveResult of that shape"
         )
     if not np.isfinite(p).all():
         raise InvalidSystem("the guess holds NaN or infinite entries; leave it out or give finite numbers")
