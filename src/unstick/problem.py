@@ -6,6 +6,7 @@ Lai 2021, eq. 4.15. Nothing here solves anything: a solver takes a `PressureSyst
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,7 +101,7 @@ class PressureSystem:
     row_b: Array  # shape of A's box, or (n,)
     row_contact: Array  # bool; the papers' set S
     shape: tuple[int, ...]  # of p: (nx, ny), (nx, ny, nz), or (n,)
-    cells: Array | None = None  # int8: SOLID, LIQUID, AIR
+    cell_types: Array | Callable[[], Array] | None = None  # int8 of the whole grid, or how to work it out: see `cells`
 
     @classmethod
     def from_matrix(cls, A: Any, b: Any, contact: Any, shape: tuple[int, ...] | None = None, cells: Any = None) -> PressureSystem:
@@ -124,6 +125,13 @@ class PressureSystem:
         types = None if cells is None else _require_cells(cells, size)
         box = (size[0], size[1], size[2] if len(size) == 3 else 1)
         return cls(_stencil_from_csr(matrix, box), right.reshape(box), touching.reshape(box), size, types)
+
+    @property
+    def cells(self) -> Array | None:
+        """SOLID, LIQUID or AIR for every cell of the grid (int8), where known. Systems from `assemble` work it out at first use."""
+        if callable(self.cell_types):
+            object.__setattr__(self, "cell_types", self.cell_types())
+        return self.cell_types  # type: ignore[return-value]
 
     @property
     def b(self) -> Array:
