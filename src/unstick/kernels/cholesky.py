@@ -62,11 +62,11 @@ def factorise(at: Array, to: Array, u: Array, diagonal: Array, tau: float, least
             d[j] = diagonal[j]
         for a in range(at[j], at[j + 1]):
             i = to[a]
-            l = u[a] / d[j]
-            d[i] -= l * u[a]
+            part = u[a] / d[j]
+            d[i] -= part * u[a]
             for c in range(a + 1, at[j + 1]):
                 k = to[c]
-                fill = l * u[c]
+                fill = part * u[c]
                 hit = -1
                 for e in range(at[i], at[i + 1]):
                     if to[e] == k:
@@ -100,11 +100,11 @@ def backward(at: Array, to: Array, v: Array, r: Array, beta: float, p: Array, t:
 
 
 @njit(cache=True, error_model="numpy")
-def forward(at: Array, to: Array, v: Array, E: Array, p: Array, t: Array, z: Array) -> float:
-    """z = (I - V^T)^-1 (p + E t), given z = 0; returns p . (t + z)"""
+def forward(at: Array, to: Array, v: Array, e: Array, p: Array, t: Array, z: Array) -> float:
+    """z = (I - V^T)^-1 (p + E t), given z = 0 and e = E; returns p . (t + z)"""
     s = 0.0
     for i in range(p.size):
-        q = z[i] + p[i] + E[i] * t[i]
+        q = z[i] + p[i] + e[i] * t[i]
         z[i] = q
         for a in range(at[i], at[i + 1]):
             z[U64(to[a])] += v[a] * q

@@ -18,6 +18,16 @@ def multiply(ptr: Array, idx: Array, val: Array, x: Array, out: Array) -> None:
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
+def affine(ptr: Array, idx: Array, val: Array, b: Array, x: Array, out: Array) -> None:
+    """out = A x + b"""
+    for i in prange(out.size):
+        s = b[i]
+        for k in range(ptr[i], ptr[i + 1]):
+            s += val[k] * x[idx[k]]
+        out[i] = s
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
 def residual(ptr: Array, idx: Array, val: Array, rhs: Array, x: Array, out: Array) -> None:
     """out = rhs - A x"""
     for i in prange(out.size):

@@ -94,7 +94,8 @@ def conjugate_gradients(multiply: Apply, precondition: Apply | None, r0: Array, 
     x, r = np.zeros_like(r0), r0.copy()
     z, q = np.empty_like(r0), np.empty_like(r0)
     p = np.zeros_like(r0)
-    rho, history = 1.0, []
+    rho = 1.0
+    history: list[float] = []
     watch = Watch()
     for iteration in range(1, limit + 1):
         if precondition is None:
@@ -127,7 +128,8 @@ def conjugate_residuals(multiply: Apply, precondition: Apply | None, r0: Array, 
     p, Az, Ap = z.copy(), np.empty_like(r0), np.empty_like(r0)
     multiply(z, Az)
     Ap[:] = Az
-    rho, history = dot(z, Az), []
+    rho = dot(z, Az)
+    history: list[float] = []
     watch = Watch()
     for iteration in range(1, limit + 1):
         _apply(precondition, Ap, q)
@@ -157,7 +159,8 @@ def bicgstab(multiply: Apply, precondition: Apply | None, r0: Array, goal: float
     x, r, shadow = np.zeros_like(r0), r0.copy(), r0.copy()
     p, v, s, y = np.zeros_like(r0), np.zeros_like(r0), np.empty_like(r0), np.empty_like(r0)
     z, t = np.empty_like(r0), np.empty_like(r0)
-    rho, alpha, omega, history = 1.0, 1.0, 1.0, []
+    rho, alpha, omega = 1.0, 1.0, 1.0
+    history: list[float] = []
     watch = Watch()
     for iteration in range(1, limit + 1):
         new = dot(shadow, r)
@@ -194,7 +197,8 @@ def gmres(multiply: Apply, precondition: Apply | None, r0: Array, goal: float, l
     H, g = np.zeros((m + 1, m)), np.zeros(m + 1)
     turns: list[tuple[float, float]] = []
     Q[0], g[0], steps = r0 / beta, beta, 0
-    history, z, w = [], np.empty_like(r0), np.empty_like(r0)
+    z, w = np.empty_like(r0), np.empty_like(r0)
+    history: list[float] = []
     for j in range(m):
         _apply(precondition, Q[j], z)
         multiply(z, w)

@@ -81,7 +81,8 @@ def eisenstat(factor: Factor, ledger: Ledger, r0: Array, goal: float, limit: int
     rho = dot(r, r)
     if not rho > 0.0:
         return Run(x, 0, ())
-    ratio, beta, history = max_abs(r0) / math.sqrt(rho), 0.0, []
+    ratio, beta = max_abs(r0) / math.sqrt(rho), 0.0
+    history: list[float] = []
     watch = Watch()
     for iteration in range(1, limit + 1):
         cholesky.backward(at, to, v, r, beta, p, t)

@@ -36,6 +36,7 @@ class Problem:
     weight: Array
     goal: float
     lattice: Lattice | None  # grid coordinates of the rows, when there is a grid
+    pocket: Array | None = None  # label >= 0 of the closed pocket a row lies in, -1 elsewhere; None without pockets
 
     @property
     def n(self) -> int:
@@ -138,7 +139,7 @@ def scaled(rows: Compact, tolerance: float, absolute: bool) -> tuple[Problem, fl
     diagonal = rows.diagonal / mean
     weight = np.full(rows.n, unit_p / largest) if absolute else diagonal
     goal = tolerance / largest if absolute else tolerance
-    return Problem(rows.A / mean, rows.b / largest, rows.contact, diagonal, weight, goal, rows.lattice), unit_p, largest
+    return Problem(rows.A / mean, rows.b / largest, rows.contact, diagonal, weight, goal, rows.lattice, rows.pocket), unit_p, largest
 
 
 def conclude(
