@@ -30,7 +30,7 @@ GIVE_UP = 12  # outer iterations without progress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveSet(Solver, abc.ABC):
-    """What policy iteration and penalty share. `iterations` counts inner ones in total, `outer_iterations` the linear systems, as Lai does."""
+    """What policy iteration and penalty share. As Lai does, `iterations` counts all inner ones, `outer_iterations` the linear systems."""
 
     max_iterations: int = 100_000  # inner iterations in total
     max_outer: int = 200

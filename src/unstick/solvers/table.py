@@ -1,0 +1,35 @@
+"""The solvers by name. A new one is a file, and a line here: tests, command line, benches and docs go through these tables."""
+
+from __future__ import annotations
+
+from unstick.checks import InvalidSystem
+from unstick.problem import Array, PressureSystem
+from unstick.result import SolveResult
+from unstick.solvers.pcg import PCG
+from unstick.solvers.penalty import PenaltyPCG
+from unstick.solvers.pgs import PGS
+from unstick.solvers.policy import PolicyPCG
+from unstick.solvers.protocol import Solver
+
+SOLVERS: dict[str, type[Solver]] = {
+    "pi-pcg": PolicyPCG,
+    "pe-pcg": PenaltyPCG,
+    "pgs": PGS,
+}
+
+# Without separation: A p + b = 0 on every row.
+LINEAR_SOLVERS: dict[str, type[Solver]] = {
+    "pcg": PCG,
+}
+
+
+def solve(
+    system: PressureSystem, solver: str = "default", tolerance: float = 1e-6, guess: Array | SolveResult | None = None
+) -> SolveResult:
+    """Solve a system with the solver of that name from SOLVERS or LINEAR_SOLVERS; for further options take the class itself."""
+    known = {**LINEAR_SOLVERS, **SOLVERS}
+    if solver not in known:
+        raise InvalidSystem(
+            f"there is no solver {solver!r}; choose one of {', '.join(SOLVERS)} or, without separation, {', '.join(LINEAR_SOLVERS)}"
+        )
+    return known[solver](tolerance=tolerance).solve(system, guess)
