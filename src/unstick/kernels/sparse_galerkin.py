@@ -50,6 +50,36 @@ def pattern(
                 out_ptr[c + 1] = length
 
 
+@njit(cache=True, error_model="numpy")
+def _row_values(
+    c: int, scale: float, tptr: Array, tidx: Array, tval: Array, free: Array, aptr: Array, aidx: Array, aval: Array,
+    pptr: Array, pidx: Array, pval: Array, cptr: Array, cidx: Array, cval: Array, inv: Array, place: Array,
+) -> int:  # fmt: skip
+    done = 0
+    for k in range(cptr[c], cptr[c + 1]):
+        place[cidx[k]] = k
+        cval[k] = 0.0
+    size = 0.0
+    for k in range(tptr[c], tptr[c + 1]):
+        i = tidx[k]
+        if not free[i]:
+            continue
+        for m in range(aptr[i], aptr[i + 1]):
+            j = aidx[m]
+            t = scale * tval[k] * aval[m]
+            if free[j] and t != 0.0:
+                for q in range(pptr[j], pptr[j + 1]):
+                    v = t * pval[q]
+                    cval[place[pidx[q]]] += v
+                    size += abs(v) if pidx[q] == c else 0.0
+                done += pptr[j + 1] - pptr[j]
+    d = 0.0
+    for k in range(cptr[c], cptr[c + 1]):
+        d = cval[k] if cidx[k] == c else d
+    inv[c] = 1.0 / d if d > ROUNDING * size else 0.0
+    return done
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def product(
     rows: Array, chunks: int, scale: float, tptr: Array, tidx: Array, tval: Array, free: Array,
@@ -61,31 +91,10 @@ def product(
     work = np.zeros(chunks, dtype=np.int64)
     for chunk in prange(chunks):
         place = np.empty(tptr.size - 1, dtype=np.int32)
-        done = 0
         for s in range(n * chunk // chunks, n * (chunk + 1) // chunks):
-            c = rows[s]
-            for k in range(cptr[c], cptr[c + 1]):
-                place[cidx[k]] = k
-                cval[k] = 0.0
-            size = 0.0
-            for k in range(tptr[c], tptr[c + 1]):
-                i = tidx[k]
-                if not free[i]:
-                    continue
-                for m in range(aptr[i], aptr[i + 1]):
-                    j = aidx[m]
-                    t = scale * tval[k] * aval[m]
-                    if free[j] and t != 0.0:
-                        for q in range(pptr[j], pptr[j + 1]):
-                            v = t * pval[q]
-                            cval[place[pidx[q]]] += v
-                            size += abs(v) if pidx[q] == c else 0.0
-                        done += pptr[j + 1] - pptr[j]
-            d = 0.0
-            for k in range(cptr[c], cptr[c + 1]):
-                d = cval[k] if cidx[k] == c else d
-            inv[c] = 1.0 / d if d > ROUNDING * size else 0.0
-        work[chunk] = done
+            work[chunk] += _row_values(
+                rows[s], scale, tptr, tidx, tval, free, aptr, aidx, aval, pptr, pidx, pval, cptr, cidx, cval, inv, place
+            )
     return work.sum()
 
 

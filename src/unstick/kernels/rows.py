@@ -1,0 +1,118 @@
+"""Red-black relaxation and transfers on liquid rows.
+
+Storage. A row (i, j) holds its cells k as two strips, one a colour c = (i + j + k) & 1; the cell k = 2m + ((i + j + c) & 1) stands
+at position off[c, row] + m. All six neighbours of a cell have the other colour: those in neighbouring rows stand at the same m,
+those along the row at m - 1 + side and m + side with side = (i + j + c) & 1. Hence every inner loop has unit stride.
+wx, wy, wz hold the coupling with the lower neighbour; the coupling with the upper one is read from that neighbour. Cells that
+are no unknowns have zero couplings and inv = 0. Rows that do not exist point to a shared row of zeros. All levels of a hierarchy
+lie in the same arrays, so a kernel knows no levels: it is given blocks of rows.
+
+Each kernel exists twice from one source: `name` runs its blocks in parallel, `name_serial` does not (for coarse levels).
+"""
+
+import numpy as np
+from numba import prange
+
+from unstick.kernels.twins import twins
+
+U = np.uint64
+
+
+def _relax(c, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last):
+    """Gauss-Seidel on the cells of colour c: x_i = (f_i + sum w_ij x_j) / a_ii."""
+    o = 1 - c
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            side = (par[row] + c) & 1
+            own = U(off[c, row] + lo)
+            xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
+            ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
+            zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
+            for s in range(span[1, row] - lo):
+                m = U(s)
+                v = f[own + m] + wx[own + m] * x[xm + m] + wx[xp + m] * x[xp + m]
+                v += wy[own + m] * x[ym + m] + wy[yp + m] * x[yp + m]
+                v += wz[own + m] * x[zm + m] + wz[zp + m] * x[zp + m]
+                x[own + m] = v * inv[own + m]
+
+
+def _relax_from_zero(c, x, f, inv, off, span, blocks, first, last):
+    """The same from x = 0, where no coupling counts: x_i = f_i / a_ii on colour c."""
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            own = U(off[c, row] + lo)
+            for s in range(span[1, row] - lo):
+                m = U(s)
+                x[own + m] = f[own + m] * inv[own + m]
+
+
+def _residual(c, r, x, f, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last):
+    """r = f - A x on colour c, zero where inv is; in the form e x_i + sum w (x_i - x_j), in which constants cancel exactly."""
+    o = 1 - c
+    zero = r.dtype.type(0)
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            side = (par[row] + c) & 1
+            own = U(off[c, row] + lo)
+            xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
+            ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
+            zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
+            for s in range(span[1, row] - lo):
+                m = U(s)
+                p = x[own + m]
+                v = e[own + m] * p + wx[own + m] * (p - x[xm + m]) + wx[xp + m] * (p - x[xp + m])
+                v += wy[own + m] * (p - x[ym + m]) + wy[yp + m] * (p - x[yp + m])
+                v += wz[own + m] * (p - x[zm + m]) + wz[zp + m] * (p - x[zp + m])
+                r[own + m] = f[own + m] - v if inv[own + m] != zero else zero
+
+
+def _restrict_red(f, r, inv, off, par, span, child, blocks, first, last, width):
+    """f of coarse rows = sum of the residuals of their fine cells, of which the black ones are zero after a black half-sweep."""
+    zero = r.dtype.type(0)
+    for block in prange(first, last):
+        total = np.empty(width, dtype=r.dtype)
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            n = span[1, row] - lo
+            a, b = U(off[0, child[0, row]] + 2 * lo), U(off[0, child[1, row]] + 2 * lo)
+            c, d = U(off[0, child[2, row]] + 2 * lo), U(off[0, child[3, row]] + 2 * lo)
+            for s in range(2 * n):
+                m = U(s)
+                total[m] = (r[a + m] + r[b + m]) + (r[c + m] + r[d + m])
+            even, odd = U(off[par[row] & 1, row] + lo), U(off[1 - (par[row] & 1), row] + lo)
+            for s in range(n):
+                m = U(s)
+                f[even + m] = total[U(2) * m] if inv[even + m] != zero else zero
+                f[odd + m] = total[U(2) * m + U(1)] if inv[odd + m] != zero else zero
+
+
+def _prolong_red(x, inv, off, par, span, child, blocks, first, last, width):
+    """x of red fine cells += x of their coarse cell. The black ones are overwritten by the half-sweep that follows."""
+    zero = x.dtype.type(0)
+    for block in prange(first, last):
+        coarse = np.empty(width, dtype=x.dtype)
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            n = span[1, row] - lo
+            even, odd = U(off[par[row] & 1, row] + lo), U(off[1 - (par[row] & 1), row] + lo)
+            for s in range(n):
+                m = U(s)
+                coarse[U(2) * m] = x[even + m]
+                coarse[U(2) * m + U(1)] = x[odd + m]
+            for which in range(4):
+                fine_row = child[which, row]
+                begin, end = max(span[0, fine_row], 2 * lo), min(span[1, fine_row], 2 * (lo + n))
+                fine, shift = U(off[0, fine_row] + begin), U(begin - 2 * lo)
+                for s in range(end - begin):
+                    m = U(s)
+                    x[fine + m] += coarse[shift + m] if inv[fine + m] != zero else zero
+
+
+relax, relax_serial = twins(_relax)
+relax_from_zero, relax_from_zero_serial = twins(_relax_from_zero)
+residual, residual_serial = twins(_residual)
+restrict_red, restrict_red_serial = twins(_restrict_red)
+prolong_red, prolong_red_serial = twins(_prolong_red)

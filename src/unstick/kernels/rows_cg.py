@@ -1,0 +1,81 @@
+"""The vector work of conjugate gradients on strips, one pass each; partial sums by block, added up in block order."""
+
+import numpy as np
+from numba import njit, prange
+
+from unstick.kernels.reduce_rows import dot, largest
+
+U = np.uint64
+
+
+@njit(parallel=True, cache=True)
+def apply_dot(q, d, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, part):
+    """q = A d on free cells (inv != 0), zero elsewhere; part = d . q by block."""
+    zero = d.dtype.type(0)
+    for block in prange(first, last):
+        total = 0.0
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            n = span[1, row] - lo
+            for c in range(2):
+                o = 1 - c
+                side = (par[row] + c) & 1
+                own = U(off[c, row] + lo)
+                xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
+                ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
+                zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
+                for s in range(n):
+                    m = U(s)
+                    p = d[own + m]
+                    v = e[own + m] * p + wx[own + m] * (p - d[xm + m]) + wx[xp + m] * (p - d[xp + m])
+                    v += wy[own + m] * (p - d[ym + m]) + wy[yp + m] * (p - d[yp + m])
+                    v += wz[own + m] * (p - d[zm + m]) + wz[zp + m] * (p - d[zp + m])
+                    q[own + m] = v if inv[own + m] != zero else zero
+                total += dot(d, own, q, own, n)
+        part[block] = total
+
+
+@njit(parallel=True, cache=True)
+def step(x, r, d, q, alpha, off, span, blocks, first, last, part):
+    """x += alpha d, r -= alpha q; part = max|r| by block."""
+    for block in prange(first, last):
+        top = r.dtype.type(0)
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            n = span[1, row] - lo
+            for c in range(2):
+                own = U(off[c, row] + lo)
+                for s in range(n):
+                    m = U(s)
+                    x[own + m] += alpha * d[own + m]
+                    r[own + m] -= alpha * q[own + m]
+                top = max(top, largest(r, own, n))
+        part[block] = top
+
+
+@njit(parallel=True, cache=True)
+def dots(a, b, off, span, blocks, first, last, part):
+    """part = a . b by block."""
+    for block in prange(first, last):
+        total = 0.0
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            n = span[1, row] - lo
+            for c in range(2):
+                own = U(off[c, row] + lo)
+                total += dot(a, own, b, own, n)
+        part[block] = total
+
+
+@njit(parallel=True, cache=True)
+def turn(d, z, beta, off, span, blocks, first, last):
+    """d = z + beta d."""
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            n = span[1, row] - lo
+            for c in range(2):
+                own = U(off[c, row] + lo)
+                for s in range(n):
+                    m = U(s)
+                    d[own + m] = z[own + m] + beta * d[own + m]

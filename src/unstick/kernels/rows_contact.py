@@ -1,0 +1,165 @@
+"""The complementarity on strips: projected sweeps, the residual with the choice of the detached set, projection and line search."""
+
+import numpy as np
+from numba import njit, prange
+
+from unstick.kernels.reduce_rows import dot, largest, total
+
+U = np.uint64
+
+
+@njit(parallel=True, cache=True)
+def project_relax(c, p, g, contact, wx, wy, wz, e, off, nbr, par, span, blocks, first, last):
+    """Projected Gauss-Seidel on colour c for A p = g: p_i = (g_i + sum w_ij p_j) / a_ii, at least 0 on contact rows."""
+    o = 1 - c
+    zero, one = p.dtype.type(0), p.dtype.type(1)
+    low = p.dtype.type(-1e30)
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            side = (par[row] + c) & 1
+            own = U(off[c, row] + lo)
+            xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
+            ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
+            zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
+            for s in range(span[1, row] - lo):
+                m = U(s)
+                v = g[own + m] + wx[own + m] * p[xm + m] + wx[xp + m] * p[xp + m]
+                v += wy[own + m] * p[ym + m] + wy[yp + m] * p[yp + m]
+                v += wz[own + m] * p[zm + m] + wz[zp + m] * p[zp + m]
+                d = e[own + m] + wx[own + m] + wx[xp + m] + wy[own + m] + wy[yp + m] + wz[own + m] + wz[zp + m]
+                v = v / (d if d > zero else one)
+                floor = zero if contact[own + m] != 0 else low
+                p[own + m] = v if v > floor else floor
+
+
+@njit(parallel=True, cache=True)
+def inspect(p, g, contact, wx, wy, wz, e, weight, r, inv, flag, off, nbr, par, span, blocks, first, last, width, part):
+    """r = g - A p on free rows, zero on detached ones {contact, p <= 0, A p - g >= 0}, whose inv becomes 0.
+
+    weight > 0 is Lai's absolute test in scaled units, weight = 0 the scale-free one (a_ii). flag marks rows whose detached set
+    changed. part, by block: norm of the stopping test, largest free |r|, number of changes, number detached, sum of |residuals|.
+    """
+    o_zero, zero, one = r.dtype.type(0), p.dtype.type(0), p.dtype.type(1)
+    r_one = inv.dtype.type(1)
+    for block in prange(first, last):
+        natural = np.empty(width, dtype=p.dtype)
+        changes = np.empty(width, dtype=np.float32)
+        top, free_top, changed, detached, size = 0.0, 0.0, 0.0, 0.0, 0.0
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            n = span[1, row] - lo
+            row_changed = 0.0
+            for c in range(2):
+                o = 1 - c
+                side = (par[row] + c) & 1
+                own = U(off[c, row] + lo)
+                xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
+                ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
+                zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
+                for s in range(n):
+                    m = U(s)
+                    x = p[own + m]
+                    v = e[own + m] * x + wx[own + m] * (x - p[xm + m]) + wx[xp + m] * (x - p[xp + m])
+                    v += wy[own + m] * (x - p[ym + m]) + wy[yp + m] * (x - p[yp + m])
+                    v += wz[own + m] * (x - p[zm + m]) + wz[zp + m] * (x - p[zp + m])
+                    d = e[own + m] + wx[own + m] + wx[xp + m] + wy[own + m] + wy[yp + m] + wz[own + m] + wz[zp + m]
+                    slack = v - g[own + m] if d > zero else zero
+                    touch = contact[own + m] != 0
+                    bound = (weight if weight > zero else d) * x
+                    natural[m] = bound if touch and bound < slack else slack
+                    off_now = touch and x <= zero and slack >= zero and d > zero
+                    off_before = inv[own + m] == o_zero and d > zero
+                    changes[m] = (np.float32(1.0) if off_now != off_before else np.float32(0.0)) + (
+                        np.float32(4096.0) if off_now else np.float32(0.0)
+                    )
+                    inverse = r_one / inv.dtype.type(d if d > zero else one)
+                    inv[own + m] = o_zero if off_now or not d > zero else inverse
+                    r[own + m] = o_zero if off_now else -slack
+                top = max(top, largest(natural, U(0), n))
+                free_top = max(free_top, np.float64(largest(r, own, n)))
+                for s in range(n):
+                    natural[s] = abs(natural[s])
+                size += total(natural, U(0), n)
+                sums = 0.0
+                for s in range(n):
+                    sums += changes[s]
+                away = sums // 4096.0
+                detached += away
+                row_changed += sums - 4096.0 * away
+            changed += row_changed
+            if row_changed > 0.0:
+                flag[row] = True
+        part[block, 0] = top
+        part[block, 1] = free_top
+        part[block, 2] = changed
+        part[block, 3] = detached
+        part[block, 4] = size
+
+
+@njit(parallel=True, cache=True)
+def clip(d, p, x, contact, off, span, blocks, first, last, part):
+    """d = max(p + x, 0) - p on contact rows, x elsewhere; part = how many were clipped, by block."""
+    zero = p.dtype.type(0)
+    for block in prange(first, last):
+        clipped = 0
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            for c in range(2):
+                own = U(off[c, row] + lo)
+                for s in range(span[1, row] - lo):
+                    m = U(s)
+                    v = p[own + m] + x[own + m]
+                    cut = contact[own + m] != 0 and v < zero
+                    clipped += 1 if cut else 0
+                    d[own + m] = -p[own + m] if cut else x[own + m]
+        part[block] = clipped
+
+
+@njit(parallel=True, cache=True)
+def slope(d, p, g, wx, wy, wz, e, off, nbr, par, span, blocks, first, last, width, part):
+    """By block: d . (g - A p) and d . A d, for the exact line search."""
+    for block in prange(first, last):
+        push = np.empty(width, dtype=p.dtype)
+        bend = np.empty(width, dtype=p.dtype)
+        up, curve = 0.0, 0.0
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            n = span[1, row] - lo
+            for c in range(2):
+                o = 1 - c
+                side = (par[row] + c) & 1
+                own = U(off[c, row] + lo)
+                xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
+                ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
+                zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
+                for s in range(n):
+                    m = U(s)
+                    x, y = p[own + m], d[own + m]
+                    v = e[own + m] * x + wx[own + m] * (x - p[xm + m]) + wx[xp + m] * (x - p[xp + m])
+                    v += wy[own + m] * (x - p[ym + m]) + wy[yp + m] * (x - p[yp + m])
+                    v += wz[own + m] * (x - p[zm + m]) + wz[zp + m] * (x - p[zp + m])
+                    t = e[own + m] * y + wx[own + m] * (y - d[xm + m]) + wx[xp + m] * (y - d[xp + m])
+                    t += wy[own + m] * (y - d[ym + m]) + wy[yp + m] * (y - d[yp + m])
+                    t += wz[own + m] * (y - d[zm + m]) + wz[zp + m] * (y - d[zp + m])
+                    push[m] = g[own + m] - v
+                    bend[m] = t
+                up += dot(push, U(0), d, own, n)
+                curve += dot(bend, U(0), d, own, n)
+        part[block, 0] = up
+        part[block, 1] = curve
+
+
+@njit(parallel=True, cache=True)
+def advance(p, d, alpha, contact, off, span, blocks, first, last):
+    """p += alpha d, exactly 0 where a full step reaches 0 on a contact row."""
+    zero = p.dtype.type(0)
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            for c in range(2):
+                own = U(off[c, row] + lo)
+                for s in range(span[1, row] - lo):
+                    m = U(s)
+                    v = p[own + m] + alpha * d[own + m]
+                    p[own + m] = zero if contact[own + m] != 0 and v < zero else v

@@ -1,0 +1,123 @@
+"""Where every liquid row of every level is stored: the tables behind the kernels of `rows.py`."""
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(parallel=True, cache=True)
+def row_ranges(wx, wy, wz, e, k0, k1, total, largest, b):
+    """First and one past the last cell with a row in (i, j); by plane i the sum of a_ii, the number of rows, max|b|, null rows with b != 0."""
+    ni, nj, nk = e.shape
+    for i in prange(ni):
+        for j in range(nj):
+            first, last = nk, 0
+            for k in range(nk):
+                w = wx[i, j, k] + wy[i, j, k] + wz[i, j, k]
+                w += wx[i + 1, j, k] if i + 1 < ni else 0.0
+                w += wy[i, j + 1, k] if j + 1 < nj else 0.0
+                w += wz[i, j, k + 1] if k + 1 < nk else 0.0
+                d = e[i, j, k] + w
+                size = abs(b[i, j, k])
+                largest[i] = max(largest[i], size)
+                if d > 0:
+                    total[i, 0] += d
+                    total[i, 1] += 1
+                    first = min(first, k)
+                    last = k + 1
+                elif size != 0:
+                    total[i, 2] += 1
+            k0[i, j] = first if last > 0 else 0
+            k1[i, j] = last
+
+
+@njit(cache=True)
+def coarse_ranges(k0, k1):
+    """The ranges of the next coarser level: each coarse row spans its (up to) four fine rows."""
+    ni, nj = k0.shape
+    c0 = np.zeros(((ni + 1) // 2, (nj + 1) // 2), dtype=np.int64)
+    c1 = np.zeros_like(c0)
+    for i in range(c0.shape[0]):
+        for j in range(c0.shape[1]):
+            first, last = np.int64(1) << 60, np.int64(0)
+            for a in range(2 * i, min(2 * i + 2, ni)):
+                for b in range(2 * j, min(2 * j + 2, nj)):
+                    if k1[a, b] > 0:
+                        first = min(first, k0[a, b])
+                        last = max(last, k1[a, b])
+            if last > 0:
+                c0[i, j] = first >> 1
+                c1[i, j] = ((last - 1) >> 1) + 1
+    return c0, c1
+
+
+@njit(cache=True)
+def number_rows(k1, number, start):
+    """Give the non-empty rows consecutive numbers from `start`; returns the next free one."""
+    for i in range(k1.shape[0]):
+        for j in range(k1.shape[1]):
+            number[i, j] = start if k1[i, j] > 0 else -1
+            start += 1 if k1[i, j] > 0 else 0
+    return start
+
+
+@njit(cache=True)
+def fill_rows(k0, k1, number, fine_number, nbr, par, span, child, place, null, has_fine):
+    """Neighbours, parity, computed span (in m) and children of one level's rows."""
+    ni, nj = k1.shape
+    for i in range(ni):
+        for j in range(nj):
+            row = number[i, j]
+            if row < 0:
+                continue
+            around = (i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)
+            for side in range(4):
+                a, b = around[side]
+                inside = 0 <= a < ni and 0 <= b < nj and number[a, b] >= 0
+                nbr[side, row] = number[a, b] if inside else null
+            par[row] = (i + j) & 1
+            span[0, row] = k0[i, j] >> 1
+            span[1, row] = (k1[i, j] + 1) >> 1
+            place[0, row] = i
+            place[1, row] = j
+            for which in range(4):
+                a, b = 2 * i + which // 2, 2 * j + which % 2
+                inside = has_fine and a < fine_number.shape[0] and b < fine_number.shape[1] and fine_number[a, b] >= 0
+                child[which, row] = fine_number[a, b] if inside else null
+
+
+@njit(cache=True)
+def fill_offsets(begin, end, up_begin, up_end, nbr, span, child, off, start, null):
+    """Storage of the rows begin..end: both colours one after the other, each row wide enough for all that reads it at its own m."""
+    lo, hi = np.empty(end - begin, dtype=np.int64), np.empty(end - begin, dtype=np.int64)
+    for row in range(begin, end):
+        first, last = span[0, row], span[1, row]
+        for side in range(4):
+            other = nbr[side, row]
+            if other != null:
+                first, last = min(first, span[0, other]), max(last, span[1, other])
+        lo[row - begin], hi[row - begin] = first, last
+    for row in range(up_begin, up_end):
+        for which in range(4):
+            fine = child[which, row]
+            if fine != null:
+                lo[fine - begin] = min(lo[fine - begin], 2 * span[0, row])
+                hi[fine - begin] = max(hi[fine - begin], 2 * span[1, row])
+    for colour in range(2):
+        for row in range(begin, end):
+            off[colour, row] = start + 1 - lo[row - begin]
+            start += hi[row - begin] - lo[row - begin] + 2
+    return start
+
+
+@njit(cache=True)
+def fill_blocks(begin, end, span, target, blocks, at):
+    """Cut the rows begin..end into blocks of about `target` cells; returns the number of blocks so far."""
+    first, size = begin, 0
+    for row in range(begin, end):
+        size += 2 * (span[1, row] - span[0, row])
+        if size >= target or row == end - 1:
+            blocks[at, 0] = first
+            blocks[at, 1] = row + 1
+            at += 1
+            first, size = row + 1, 0
+    return at

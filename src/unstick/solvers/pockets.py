@@ -1,0 +1,62 @@
+"""Closed pockets of liquid: connected pieces without any link to air, on which A is singular.
+
+The sum of A p + b over a pocket is B, the sum of its b. Where rows may detach, B > 0 is solved by cavitation, B = 0 fixes p up to a
+constant, and B < 0 (compression) has no solution; without contact rows only B = 0 has one. What has none is made balanced by an
+even change of b before the solve, and said so in the notes of the result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unstick.kernels.pieces import roots, runs
+from unstick.problem import Array, Stencil
+from unstick.solvers.rows import couplings, planes
+
+
+def lifts(total: Array, magnitude: Array, size: Array, may_detach: Array) -> tuple[Array, list[str]]:
+    """What to add to every b of each pocket, given its sum of b, of |b|, its number of rows, and whether any may detach."""
+    rounding = 64 * np.finfo(float).eps * magnitude
+    balanced = np.abs(total) <= rounding
+    wrong = balanced | ~may_detach | (total < 0)
+    lift = np.where(wrong, -total / np.maximum(size, 1), 0.0)
+    compressed, loose = wrong & ~balanced & may_detach, wrong & ~balanced & ~may_detach
+    notes = []
+    if compressed.any():
+        notes.append(
+            f"{int(compressed.sum())} closed pockets of liquid were compressed (net inflow {-total[compressed].sum():.3g}), "
+            "which has no solution; their b was lifted evenly to zero net inflow"
+        )
+    if loose.any():
+        notes.append(
+            f"{int(loose.sum())} closed pockets without contact rows had a net flow of {np.abs(total[loose]).sum():.3g}; it was removed evenly"
+        )
+    return lift, notes
+
+
+def repair_pockets(A: Stencil, b: Array, contact: Array, k0: Array, k1: Array) -> tuple[Array | None, list[str]]:
+    """The change of b that makes every pocket solvable (None if there is no pocket), and the notes about it."""
+    wx, wy, wz, e = couplings(A)
+    most = int((k1 - k0).sum())
+    parent, linked = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.bool_)
+    nothing = np.empty((0, 0, 0), dtype=np.int32)
+    count = int(runs(wx, wy, wz, e, k0, k1, parent, linked, nothing))
+    if roots(parent, linked, count) == 0:
+        return None, []
+    run = np.full(e.shape, -1, dtype=np.int32)
+    runs(wx, wy, wz, e, k0, k1, parent, linked, run)
+    roots(parent, linked, count)
+    rows = run >= 0
+    piece = parent[run[rows]]
+    values = planes(b)[rows]
+    total = np.bincount(piece, values, count)
+    magnitude = np.bincount(piece, np.abs(values), count)
+    size = np.bincount(piece, minlength=count)
+    may_detach = np.bincount(piece, planes(contact)[rows], count) > 0
+    closed = ~linked[:count] & (size > 0)
+    lift, notes = lifts(total[closed], magnitude[closed], size[closed], may_detach[closed])
+    every = np.zeros(count)
+    every[closed] = lift
+    change = np.zeros(e.shape)
+    change[rows] = every[piece]
+    return change.reshape(b.shape), notes

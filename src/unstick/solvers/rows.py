@@ -1,0 +1,212 @@
+"""The liquid rows of a grid system with their hierarchy of coarse levels: what the structured solvers work on.
+
+Set-up packs the system's box into strips (see kernels/rows.py), scaled to mean a_ii = 1 and max|b| = 1. The finest level is kept
+twice: in double precision for residuals, in single precision for the cycles. A 2D box is seen as one plane, rows along y.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unstick.kernels import rows_coarsen, rows_layout, rows_pack
+from unstick.problem import Array, Stencil
+
+BLOCK = 4096  # cells in a block: the unit of parallel work and of partial sums
+
+
+@dataclass(slots=True, eq=False)
+class Layout:
+    """The tables that say where each row of each level is stored; 'fine' is level 0."""
+
+    box: tuple[int, int, int]
+    off: Array
+    nbr: Array
+    par: Array
+    span: Array
+    child: Array
+    blocks: Array
+    place: Array  # (i, j, first m, number of m) of each row
+    begin: Array  # first row of each level, and the end
+    cut: Array  # first block of each level, and the end
+    start: Array  # first stored position of each level, and the end
+    width: int  # the longest coarse row, twice
+
+    @property
+    def levels(self) -> int:
+        return len(self.begin) - 1
+
+    @property
+    def storage(self) -> int:
+        return int(self.start[-1])
+
+    def cells(self, level: int) -> int:
+        rows = slice(self.begin[level], self.begin[level + 1])
+        return int(2 * (self.span[1, rows] - self.span[0, rows]).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one pass over the system tells before anything is allocated."""
+
+    unknowns: int
+    mean: float  # mean a_ii
+    largest: float  # max|b|
+    null_rows: int  # rows without coupling or excess whose b is not 0
+
+
+def planes(values: Array) -> Array:
+    """A box array as the kernels see it: 2D boxes (nx, ny, 1) become one plane (1, nx, ny)."""
+    nx, ny, nz = values.shape
+    return values.reshape(1, nx, ny) if nz == 1 else values
+
+
+def couplings(A: Stencil) -> tuple[Array, Array, Array, Array]:
+    """wx, wy, wz, excess along the axes the kernels see."""
+    if A.box[2] == 1:
+        none = np.broadcast_to(np.zeros(1), (1, *A.box[:2]))
+        return np.ascontiguousarray(none), planes(A.wx), planes(A.wy), planes(A.excess)
+    return A.wx, A.wy, A.wz, A.excess
+
+
+def scan(A: Stencil, b: Array) -> tuple[Scan, Array, Array]:
+    """Size and scale of the system, and the range of cells of every row (i, j)."""
+    wx, wy, wz, e = couplings(A)
+    ni, nj, _ = e.shape
+    k0, k1 = np.empty((ni, nj), dtype=np.int64), np.empty((ni, nj), dtype=np.int64)
+    total, largest = np.zeros((ni, 3)), np.zeros(ni)
+    rows_layout.row_ranges(wx, wy, wz, e, k0, k1, total, largest, planes(b))
+    diagonal, unknowns, null = total.sum(axis=0)
+    top = float(largest.max(initial=0.0))
+    return Scan(int(unknowns), diagonal / max(unknowns, 1), top, int(null)), k0, k1
+
+
+def lay_out(k0: Array, k1: Array, box: tuple[int, int, int]) -> Layout:
+    """Tables for the finest level with the given ranges and for all coarser ones, down to a single cell."""
+    ranges = [(k0, k1)]
+    while max(*ranges[-1][0].shape, int(ranges[-1][1].max(initial=1))) > 1:
+        ranges.append(rows_layout.coarse_ranges(*ranges[-1]))
+    levels = len(ranges)
+    begin, numbers = [0], []
+    for _, ends in ranges:
+        number = np.empty(ends.shape, dtype=np.int64)
+        begin.append(int(rows_layout.number_rows(ends, number, begin[-1])))
+        numbers.append(number)
+    count = null = begin[-1]
+    longest = int(k1.max(initial=1))
+    nbr = np.full((4, count + 1), null, dtype=np.int64)
+    child = np.full((4, count + 1), null, dtype=np.int64)
+    par, span, place = np.zeros(count + 1, dtype=np.int64), np.zeros((2, count + 1), dtype=np.int64), np.zeros((4, count + 1), dtype=np.int64)
+    off = np.zeros((2, count + 1), dtype=np.int64)
+    for level, (first, last) in enumerate(ranges):
+        fine = numbers[max(level - 1, 0)]
+        rows_layout.fill_rows(first, last, numbers[level], fine, nbr, par, span, child, place, null, level > 0)
+    off[:, null] = 1  # the shared row of zeros stands in front
+    start = [longest + 4]
+    for level in range(levels):
+        up = (begin[level + 1], begin[level + 2]) if level + 1 < levels else (0, 0)
+        start.append(int(rows_layout.fill_offsets(begin[level], begin[level + 1], *up, nbr, span, child, off, start[-1], null)))
+    place[2], place[3] = span[0], span[1] - span[0]
+    blocks, cut = np.zeros((count + 1, 2), dtype=np.int64), [0]
+    for level in range(levels):
+        cut.append(int(rows_layout.fill_blocks(begin[level], begin[level + 1], span, BLOCK, blocks, cut[-1])))
+    return Layout(
+        box=box,
+        off=off,
+        nbr=nbr,
+        par=par,
+        span=span,
+        child=child,
+        blocks=blocks[: cut[-1]].copy(),
+        place=place,
+        begin=np.array(begin),
+        cut=np.array(cut),
+        start=np.array(start),
+        width=longest + 4,
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Levels:
+    """The matrices of all levels in single precision and the work vectors of the cycle."""
+
+    wx: Array
+    wy: Array
+    wz: Array
+    e: Array
+    inv: Array  # 1 / a_ii, zero on detached cells of the level on top
+    x: Array
+    f: Array
+    r: Array
+    d: Array
+    v: Array
+    flag: Array  # rows whose detached set changed since the levels below were built
+    todo: Array
+    part: Array
+
+
+@dataclass(slots=True, eq=False)
+class Fine:
+    """The system itself on strips, double precision: A p = g with p >= 0 on contact cells."""
+
+    wx: Array
+    wy: Array
+    wz: Array
+    e: Array
+    g: Array
+    p: Array
+    d: Array
+    contact: Array  # uint8, all levels
+
+
+def pack_system(layout: Layout, A: Stencil, b: Array, contact: Array, mean: float, largest: float) -> Fine:
+    size, rows = int(layout.start[1]), (0, int(layout.begin[1]))
+    strips = []
+    for box, factor in zip((*couplings(A), planes(b)), (*(4 * [1.0 / mean]), -1.0 / largest), strict=True):
+        target = np.zeros(size)
+        rows_pack.pack(box, target, factor, layout.off, layout.par, layout.place, *rows)
+        strips.append(target)
+    touching = np.zeros(layout.storage, dtype=np.uint8)
+    rows_pack.pack_mask(planes(contact.view(np.uint8)), touching, layout.off, layout.par, layout.place, *rows)
+    return Fine(*strips, p=np.zeros(size), d=np.zeros(size), contact=touching)
+
+
+def make_levels(layout: Layout, fine: Fine) -> Levels:
+    """Single-precision copies of the finest level; the coarser ones are still empty."""
+    size = layout.storage
+    arrays = [np.zeros(size, dtype=np.float32) for _ in range(8)]
+    for source, target in zip((fine.wx, fine.wy, fine.wz, fine.e), arrays, strict=False):
+        rows_pack.convert(source, target, int(layout.start[0]), int(layout.start[1]))
+    d, v = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+    count = len(layout.par)
+    flag, todo = np.zeros(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
+    levels = Levels(*arrays, d=d, v=v, flag=flag, todo=todo, part=np.zeros((len(layout.blocks), 5)))
+    first = int(layout.begin[1])
+    todo[:first] = np.arange(first)
+    rows_coarsen.invert(levels.inv, *arrays[:4], layout.off, layout.nbr, layout.par, layout.span, todo, first)
+    return levels
+
+
+def rebuild(layout: Layout, levels: Levels, top: int) -> float:
+    """Recompute the coarse matrices below level `top` above flagged rows; returns the share of coarse rows that were recomputed."""
+    done = whole = 0
+    tables = layout.off, layout.nbr, layout.par, layout.span
+    for level in range(top + 1, layout.levels):
+        begin, end = int(layout.begin[level]), int(layout.begin[level + 1])
+        count = int(rows_coarsen.rows_above(levels.flag, layout.child, layout.nbr, begin, end, levels.todo))
+        if count == 0:
+            break
+        w = levels.wx, levels.wy, levels.wz, levels.e
+        rows_coarsen.coarsen(*w, levels.inv, *tables, layout.child, levels.todo, count, layout.width)
+        rows_coarsen.invert(levels.inv, *w, *tables, levels.todo, count)
+        if level == top + 1:
+            done, whole = count, end - begin
+    levels.flag[:] = False
+    return done / max(whole, 1)
+
+
+def unpack(layout: Layout, strips: Array, box: Array, factor: float) -> None:
+    """Write level-0 strips into a box array (2D boxes included)."""
+    target = planes(box)
+    rows_pack.unpack(strips, target, factor, layout.off, layout.par, layout.place, 0, int(layout.begin[1]))

@@ -1,0 +1,245 @@
+"""The globalised active-set method on liquid rows: the work horse behind `default` and the linear `mgpcg`.
+
+One outer iteration: projected Gauss-Seidel sweeps; detached set {contact, p <= 0, A p + b >= 0}; conjugate gradients on the free
+cells, preconditioned by a single-precision multigrid cycle of the truncated matrix, until the residual fell tenfold (to the
+tolerance once the set stands still); projection onto p >= 0; exact line search. The search makes the energy fall monotonically
+(Graeser and Sander's truncated nonsmooth Newton multigrid); without it inexact active-set iterations cycle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unstick.kernels import rows_cg, rows_contact, rows_cycle, rows_guess, rows_pack
+from unstick.problem import Array
+from unstick.result import Status
+from unstick.solvers.ledger import Ledger
+from unstick.solvers.rows import Fine, Layout, Levels, rebuild
+
+RED, BLACK = 0, 1
+SINGLE_FLOOR = 3e-5  # an inner solve in single precision is not trusted beyond this reduction
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What may be tuned without changing the solution."""
+
+    reduction: float = 0.1  # of the residual per inner solve while the detached set moves
+    sweeps: int = 2  # of the smoother, before and after each coarse correction
+    double_visits: int = 3  # levels above this one are visited twice a cycle (W), the others once (V)
+    parallel_cells: int = 30_000  # smaller levels run on one thread
+    inner_limit: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one inspection of the iterate tells."""
+
+    natural: float
+    free: float
+    changed: int
+    detached: int
+    finite: bool
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One solve in progress."""
+
+    layout: Layout
+    fine: Fine
+    levels: Levels
+    weight: float  # of the stopping test: 0 means a_ii
+    goal: float
+    ledger: Ledger
+    tuning: Tuning
+    nnz: Array  # of each level
+
+    @property
+    def bottom(self) -> int:
+        return self.layout.levels - 1
+
+    def tables(self) -> tuple[Array, Array, Array, Array]:
+        return self.layout.off, self.layout.nbr, self.layout.par, self.layout.span
+
+    def blocks(self, level: int) -> tuple[Array, int, int]:
+        return self.layout.blocks, int(self.layout.cut[level]), int(self.layout.cut[level + 1])
+
+    def single(self) -> tuple[Array, Array, Array, Array]:
+        return self.levels.wx, self.levels.wy, self.levels.wz, self.levels.e
+
+    def double(self) -> tuple[Array, Array, Array, Array]:
+        return self.fine.wx, self.fine.wy, self.fine.wz, self.fine.e
+
+    def matrix(self, p: Array) -> tuple[Array, Array, Array, Array]:
+        """The couplings in the precision of p."""
+        return self.double() if p.dtype == np.float64 else self.single()
+
+    def light(self) -> int:
+        """The first level that runs on one thread."""
+        sizes = [self.layout.cells(level) for level in range(self.layout.levels)]
+        return int(np.count_nonzero(np.array(sizes) >= self.tuning.parallel_cells))
+
+    def sweep(self, level: int, p: Array, g: Array, colours: tuple[int, ...]) -> None:
+        for c in colours:
+            rows_contact.project_relax(c, p, g, self.fine.contact, *self.matrix(p), *self.tables(), *self.blocks(level))
+        self.ledger.spend("sweeps", 0.5 * len(colours) * self.nnz[level])
+
+    def inspect(self, level: int, p: Array, g: Array) -> Look:
+        """Residual, detached set and norms; the free residual goes to levels.f."""
+        part = self.levels.part
+        rows_contact.inspect(
+            p,
+            g,
+            self.fine.contact,
+            *self.matrix(p),
+            p.dtype.type(self.weight),
+            self.levels.f,
+            self.levels.inv,
+            self.levels.flag,
+            *self.tables(),
+            *self.blocks(level),
+            self.layout.width,
+            part,
+        )
+        self.ledger.spend("residuals", self.nnz[level])
+        seen = part[int(self.layout.cut[level]) : int(self.layout.cut[level + 1])]
+        top, free = seen[:, :2].max(axis=0)
+        changed, detached, size = seen[:, 2:].sum(axis=0)
+        return Look(float(top), float(free), int(changed), int(detached), bool(np.isfinite(size)))
+
+    def correct(self, level: int, goal: float, limit: int) -> int:
+        """levels.v = an approximate solution of A v = levels.f on the free cells; returns the number of steps."""
+        layout, levels, tuning = self.layout, self.levels, self.tuning
+        begin, end = int(layout.start[level]), int(layout.start[level + 1])
+        levels.v[begin:end] = 0
+        steps, _ = rows_cycle.conjugate_gradients(
+            level,
+            self.bottom,
+            self.light(),
+            min(level + tuning.double_visits, self.bottom),
+            tuning.sweeps,
+            limit,
+            goal,
+            levels.x,
+            levels.f,
+            levels.r,
+            levels.d,
+            levels.v,
+            levels.inv,
+            levels.e,
+            levels.wx,
+            levels.wy,
+            levels.wz,
+            *self.tables(),
+            layout.child,
+            layout.blocks,
+            layout.cut,
+            layout.width,
+            levels.part[:, 0].copy(),
+        )
+        self.ledger.spend("cycles", steps * self.cycle_entries(level))
+        self.ledger.spend("matvecs", steps * self.nnz[level])
+        return int(steps)
+
+    def cycle_entries(self, level: int) -> float:
+        """Matrix entries touched by one cycle from `level`: the first red half-sweep from zero touches the diagonal only."""
+        flat = min(level + self.tuning.double_visits, self.bottom)
+        total, visits, sweeps = 0.0, 1.0, self.tuning.sweeps
+        for at in range(level, self.bottom):
+            visits = visits * 2 if level < at < flat else visits
+            fresh = visits / 2 if level < at < flat else visits
+            total += self.nnz[at] * (visits * (2 * sweeps + 0.5) - fresh * 0.5 * (1 - 1 / 7))
+        return total + 5 * self.nnz[self.bottom] * visits
+
+    def accept(self, level: int, p: Array, d: Array, g: Array) -> float:
+        """Project p + levels.v onto the constraint and search along the way; returns the step length, 0 if it leads nowhere."""
+        part, blocks = self.levels.part, self.blocks(level)
+        cut = slice(blocks[1], blocks[2])
+        off, nbr, par, span = self.tables()
+        count = part[:, 0].copy()
+        rows_contact.clip(d, p, self.levels.v, self.fine.contact, off, span, *blocks, count)
+        alpha = 1.0
+        if count[cut].sum() > 0:
+            rows_contact.slope(d, p, g, *self.matrix(p), off, nbr, par, span, *blocks, self.layout.width, part)
+            self.ledger.spend("matvecs", 2 * self.nnz[level])
+            up, curve = part[cut, :2].sum(axis=0)
+            alpha = min(1.0, up / curve) if up > 0 and curve > 0 else 0.0
+        if alpha > 0:
+            rows_contact.advance(p, d, p.dtype.type(alpha), self.fine.contact, off, span, *blocks)
+        return float(alpha)
+
+    def rebuild(self, level: int) -> None:
+        share = rebuild(self.layout, self.levels, level)
+        self.ledger.spend("setup", share * 2.0 * self.nnz[level])
+        self.ledger.count("rebuilds", share if level == 0 else 0.0)
+
+
+def nested_guess(run: Run) -> None:
+    """Start p from the solution of coarser problems: one truncated cycle on each level, from the coarsest up.
+
+    Needs the untruncated matrices on all levels. Leaves those below level 0 truncated for level 1.
+    """
+    layout, levels, fine = run.layout, run.levels, run.fine
+    off, _, par, span = run.tables()
+    g, y = np.zeros_like(levels.x), np.zeros_like(levels.x)
+    rows_pack.convert(fine.g, g, int(layout.start[0]), int(layout.start[1]))
+    for level in range(1, layout.levels):
+        rows_guess.restrict_all(g, g, off, par, span, layout.child, *run.blocks(level), layout.width)
+        rows_guess.contact_above(fine.contact, levels.inv, off, par, span, layout.child, *run.blocks(level), layout.width)
+    for level in range(run.bottom, -1, -1):
+        p, right = (fine.p, fine.g) if level == 0 else (y, g)
+        if level < run.bottom:
+            rows_guess.prolong_guess(
+                p, y, fine.contact, levels.inv, *run.single(), *run.tables(), layout.child, *run.blocks(level + 1)
+            )
+        if level == 0:
+            return
+        run.sweep(level, p, right, (RED, BLACK, BLACK, RED))
+        if level < run.bottom:
+            run.inspect(level, p, right)
+            levels.flag[layout.begin[level] : layout.begin[level + 1]] = True
+            run.rebuild(level)
+            run.correct(level, 0.0, 1)
+            run.accept(level, p, levels.d, right)
+            run.sweep(level, p, right, (RED, BLACK))
+
+
+def iterate(run: Run, max_iterations: int, report: object = None) -> tuple[Status, int, int, list[float]]:
+    """Outer iterations on run.fine.p until the stopping test holds. Returns (status, inner steps, outer iterations, residuals)."""
+    fine, levels, layout = run.fine, run.levels, run.layout
+    residuals: list[float] = []
+    steps = 0
+    best, stale = np.inf, 0
+    checked = False
+    for outer in range(max_iterations + 1):
+        if not checked:
+            run.sweep(0, fine.p, fine.g, (RED, BLACK, BLACK, RED))
+        look = run.inspect(0, fine.p, fine.g)
+        residuals.append(look.natural)
+        if not look.finite:
+            return Status.DIVERGED, steps, outer, residuals
+        if look.natural <= run.goal:
+            return Status.CONVERGED, steps, outer, residuals
+        if checked:
+            run.sweep(0, fine.p, fine.g, (RED, BLACK, BLACK, RED))
+            look = run.inspect(0, fine.p, fine.g)
+            if look.natural <= run.goal:
+                residuals.append(look.natural)
+                return Status.CONVERGED, steps, outer, residuals
+        stale = 0 if look.natural < 0.9 * best else stale + 1
+        best = min(best, look.natural)
+        if stale >= 12:
+            return Status.STAGNATED, steps, outer, residuals
+        if outer == max_iterations:
+            return Status.ITERATION_LIMIT, steps, outer, residuals
+        if look.changed:
+            run.rebuild(0)
+        settled = outer > 0 and look.changed == 0
+        inner_goal = 0.5 * run.goal if settled else max(run.tuning.reduction * look.free, 0.5 * run.goal)
+        steps += run.correct(0, max(inner_goal, SINGLE_FLOOR * look.free), run.tuning.inner_limit)
+        run.accept(0, fine.p, fine.d, fine.g)
+        checked = inner_goal <= 0.5 * run.goal
+    raise AssertionError("the loop returns")
