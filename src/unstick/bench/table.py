@@ -22,4 +22,23 @@ class Bench:
         return found
 
 
-BENCHES: dict[str, Bench] = {}
+BENCHES: dict[str, Bench] = {
+    "kernels": Bench("residual and projected sweep against the memory limit, two threads against one", "kernel_speed"),
+    "exact": Bench("every solver against a direct active-set reference on random small systems", "exact"),
+    "frames": Bench("every solver on the three hard 3D frames, beside Lai's counts", "counts"),
+    "frames-2d": Bench("solvers on circle, square and maze", "counts", "run_2d"),
+    "warm": Bench("the default after a small smooth change, against a cold linear solve", "warm_start"),
+    "ablations": Bench("FAS multigrid with one part replaced (Lai, table 6.12)", "ablations"),
+    "empty-space": Bench("the same liquid in a box of twice the side", "empty_space"),
+    "memory": Bench("peak resident memory of assembling and solving", "memory"),
+    "peers": Bench("active-set loops around pyamg and PETSc", "peers"),
+    "speed": Bench("nanoseconds per unknown on one and two threads", "speed"),
+    "lai-table-5.1": Bench("construction of the coarse matrix", "coarse"),
+    "lai-table-6.4": Bench("counts on the sphere", "counts", "table_6_4"),
+    "lai-table-6.5": Bench("counts on the sphere with a box inside", "counts", "table_6_5"),
+    "lai-table-6.6": Bench("counts on the double sphere", "counts", "table_6_6"),
+    "lai-fig-6.9": Bench("residual against cycles on the sphere", "convergence", "figure_6_9"),
+    "lai-fig-6.10": Bench("residual against cycles on the sphere with a box inside", "convergence", "figure_6_10"),
+    "lai-fig-6.11": Bench("residual against cycles on the double sphere", "convergence", "figure_6_11"),
+    "lai-fig-6.12": Bench("barycentric against trilinear transfers, seconds", "coarse", "figure_6_12"),
+}

@@ -1,0 +1,197 @@
+"""The command line: the only place where names become objects.
+
+Exit codes: 0 done, 1 a solve failed or a bench could not show what it set out to show, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, CycloptsError, Parameter
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from unstick import __version__
+from unstick.checks import InvalidSystem
+from unstick.result import SolveError, UnsupportedSystem
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+app = App(
+    name="unstick",
+    help="Liquids that let go of walls: solvers for the pressure problem of separating solid boundaries.",
+    version=f"unstick {__version__}",
+)
+
+
+class UnknownName(InvalidSystem):
+    """A name that is in no table."""
+
+
+def look_up(kind: str, name: str, known: Collection[str]) -> str:
+    """The name if it is known; else a sentence with the nearest known one."""
+    if name in known:
+        return name
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise UnknownName(f"There is no {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+@app.command
+def solvers() -> int:
+    """List the solvers, each with a line that says when to use it."""
+    from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
+
+    console = Console()
+    for title, table in (
+        ("Solvers of the separating problem (us.SOLVERS)", SOLVERS),
+        ("Linear solvers: walls that stick (us.LINEAR_SOLVERS)", LINEAR_SOLVERS),
+    ):
+        grid = Grid(title=title, title_justify="left", title_style="bold", show_header=False, pad_edge=False)
+        grid.add_column(no_wrap=True, style="bold")
+        grid.add_column()
+        for name, solver in table.items():
+            grid.add_row(name, first_line(solver.__doc__))
+        console.print(grid)
+    console.print("Each has a page in docs/solvers/.")
+    return DONE
+
+
+def first_line(text: str | None) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return " ".join((text or "").strip().split("\n\n")[0].split())
+
+
+@app.command
+def warmup() -> int:
+    """Compile the kernels now, the default solver's first, and keep them on disk."""
+    from unstick.bench.warmup import warm_up
+
+    console = Console(stderr=True)
+    seconds, kernels = warm_up(console)
+    Console().print(f"{kernels} kernels are ready ({seconds:.1f} s).", highlight=False)
+    return DONE
+
+
+@app.command
+def demo(*, size: int = 96, out: Path = Path("out")) -> int:
+    """Solve a half-full sphere with sticking and with separating walls, and draw both.
+
+    Parameters
+    ----------
+    size:
+        Cells along a side.
+    out:
+        Directory for the picture.
+    """
+    from unstick.demo import run
+
+    announce()
+    return run(size, out, Console())
+
+
+@app.command
+def bench(
+    name: str | None = None,
+    /,
+    *,
+    sizes: Annotated[list[int] | None, Parameter(consume_multiple=True, negative="")] = None,
+    count: int | None = None,
+    threads: int | None = None,
+    json: Path | None = None,
+    out: Path | None = None,
+) -> int:
+    """Measure a published table or figure, or a promise of this package; without a name, list what there is.
+
+    Parameters
+    ----------
+    name:
+        What to measure.
+    sizes:
+        Cells along a side, one or more.
+    count:
+        How many random systems.
+    threads:
+        Numba threads to use (benches that compare threads choose themselves).
+    json:
+        Write the report to this file.
+    out:
+        Write NAME.json, NAME.md and pictures to this directory.
+    """
+    from unstick.bench.table import BENCHES
+
+    console = Console()
+    if name is None:
+        grid = Grid(show_header=False, pad_edge=False, box=None)
+        grid.add_column(no_wrap=True, style="bold")
+        grid.add_column()
+        for known, entry in BENCHES.items():
+            grid.add_row(known, entry.line)
+        console.print(grid)
+        console.print("Run one with: unstick bench NAME [--sizes N ...] [--count N] [--threads N] [--json FILE] [--out DIR]", markup=False)
+        return DONE
+    chosen = BENCHES[look_up("bench", name, BENCHES)]
+
+    from unstick.bench.harness import Options, using_threads
+    from unstick.bench.progress import Meter
+    from unstick.bench.show import show, write
+
+    options = Options(sizes=tuple(sizes or ()), count=count, threads=threads, plots=out, meter=Meter(Console(stderr=True)))
+    for target in (json, None if out is None else out / "x"):
+        if target is not None and target.parent.exists() and not target.parent.is_dir():
+            raise InvalidSystem(f"{target.parent} is a file; give a directory that exists or can be made")
+    announce()
+    with using_threads(threads):
+        report = chosen.run(options)
+    show(report, console)
+    if json is not None:
+        write(report, json)
+    if out is not None:
+        write(report, out / f"{name}.json")
+        write(report, out / f"{name}.md")
+    return FAILED if report.failures else DONE
+
+
+def announce() -> None:
+    from unstick.kernels.warm import announce as say
+
+    say()
+
+
+def run(tokens: Sequence[str] | None = None) -> int:
+    """Run a command line; every refusal becomes one sentence on stderr."""
+    try:
+        code = app(list(tokens) if tokens is not None else None, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        return refuse(str(error))
+    except (InvalidSystem, UnsupportedSystem) as error:
+        return refuse(str(error))
+    except SolveError as error:
+        tell(str(error))
+        return FAILED
+    except KeyboardInterrupt:
+        tell("Interrupted.")
+        return INTERRUPTED
+    return code if isinstance(code, int) else DONE
+
+
+def refuse(sentence: str) -> int:
+    tell(" ".join(sentence.split()))
+    return BAD_INPUT
+
+
+def tell(sentence: str) -> None:
+    Console(stderr=True).print(Text(sentence, style="red"), soft_wrap=True)
+
+
+def main() -> None:
+    sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()
