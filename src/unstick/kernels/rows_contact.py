@@ -163,3 +163,25 @@ def advance(p, d, alpha, contact, off, span, blocks, first, last):
                     m = U(s)
                     v = p[own + m] + alpha * d[own + m]
                     p[own + m] = zero if contact[own + m] != 0 and v < zero else v
+
+
+@njit(parallel=True, cache=True)
+def slack(out, p, g, wx, wy, wz, e, off, nbr, par, span, blocks, first, last):
+    """out = A p - g."""
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            for c in range(2):
+                o = 1 - c
+                side = (par[row] + c) & 1
+                own = U(off[c, row] + lo)
+                xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
+                ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
+                zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
+                for s in range(span[1, row] - lo):
+                    m = U(s)
+                    x = p[own + m]
+                    v = e[own + m] * x + wx[own + m] * (x - p[xm + m]) + wx[xp + m] * (x - p[xp + m])
+                    v += wy[own + m] * (x - p[ym + m]) + wy[yp + m] * (x - p[yp + m])
+                    v += wz[own + m] * (x - p[zm + m]) + wz[zp + m] * (x - p[zp + m])
+                    out[own + m] = v - g[own + m]

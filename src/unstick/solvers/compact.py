@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unstick.problem import Array, PressureSystem, Stencil
+from unstick.solvers.pockets import lift_null_rows, lifts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,11 +108,10 @@ def _isolated(d: Array, b: Array, contact: Array, coupled: Array, repair: Array,
     p[single] = -b[single] / d[single]
     clipped = single & contact & (p < 0)
     p[clipped] = 0.0
-    null = ~coupled & (d == 0) & ((b < 0) | ((b != 0) & ~contact))
-    if null.any():
-        repair[null] = -b[null]
-        notes.append(f"{int(null.sum())} rows without any open face had a b that no pressure can balance; it was set to 0")
-    return p + 0.0
+    change, said = lift_null_rows(d == 0, b, contact)
+    repair += change
+    notes += said
+    return p
 
 
 def _pockets(A: sp.csr_array, b: Array, contact: Array, repair: Array, index: Array, notes: list[str]) -> Array | None:
@@ -127,22 +127,9 @@ def _pockets(A: sp.csr_array, b: Array, contact: Array, repair: Array, index: Ar
     total = np.bincount(label, b, count)
     magnitude = np.bincount(label, np.abs(b), count)
     may_detach = np.bincount(label, contact, count) > 0
-    rounding = 64 * np.finfo(float).eps * magnitude
-    even = np.abs(total) <= rounding
-    # Expansion is solved by cavitation where a row may detach; anything else must balance.
-    wrong = ~open_piece & (~may_detach | (total < 0) | even)
-    lift = np.where(wrong, -total / size, 0.0)
+    closed = ~open_piece
+    lift = np.zeros(count)
+    lift[closed], said = lifts(total[closed], magnitude[closed], size[closed], may_detach[closed])
     repair.reshape(-1)[index] += lift[label]
-    compressed = wrong & ~even & may_detach
-    unbalanced = wrong & ~even & ~may_detach
-    if compressed.any():
-        notes.append(
-            f"{int(compressed.sum())} closed pockets of liquid were compressed (net inflow {-total[compressed].sum():.3g}), "
-            "which has no solution; their b was lifted evenly to zero net inflow"
-        )
-    if unbalanced.any():
-        notes.append(
-            f"{int(unbalanced.sum())} closed pockets without contact rows had a net flow of "
-            f"{total[unbalanced].sum():.3g}; it was removed evenly"
-        )
+    notes += said
     return np.asarray(np.where(open_piece[label], -1, label))

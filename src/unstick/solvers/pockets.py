@@ -34,6 +34,14 @@ def lifts(total: Array, magnitude: Array, size: Array, may_detach: Array) -> tup
     return lift, notes
 
 
+def lift_null_rows(empty: Array, b: Array, contact: Array) -> tuple[Array, list[str]]:
+    """Rows without any entry cannot balance b < 0, nor any b where they may not detach: what to add to b there, and the note."""
+    null = empty & ((b < 0) | ((b != 0) & ~contact))
+    if not null.any():
+        return np.zeros_like(b), []
+    return np.where(null, -b, 0.0), [f"{int(null.sum())} rows without any open face had a b that no pressure can balance; it was set to 0"]
+
+
 def repair_pockets(A: Stencil, b: Array, contact: Array, k0: Array, k1: Array) -> tuple[Array | None, list[str]]:
     """The change of b that makes every pocket solvable (None if there is no pocket), and the notes about it."""
     wx, wy, wz, e = couplings(A)

@@ -97,7 +97,11 @@ def lay_out(k0: Array, k1: Array, box: tuple[int, int, int]) -> Layout:
     longest = int(k1.max(initial=1))
     nbr = np.full((4, count + 1), null, dtype=np.int64)
     child = np.full((4, count + 1), null, dtype=np.int64)
-    par, span, place = np.zeros(count + 1, dtype=np.int64), np.zeros((2, count + 1), dtype=np.int64), np.zeros((4, count + 1), dtype=np.int64)
+    par, span, place = (
+        np.zeros(count + 1, dtype=np.int64),
+        np.zeros((2, count + 1), dtype=np.int64),
+        np.zeros((4, count + 1), dtype=np.int64),
+    )
     off = np.zeros((2, count + 1), dtype=np.int64)
     for level, (first, last) in enumerate(ranges):
         fine = numbers[max(level - 1, 0)]
@@ -204,6 +208,13 @@ def rebuild(layout: Layout, levels: Levels, top: int) -> float:
             done, whole = count, end - begin
     levels.flag[:] = False
     return done / max(whole, 1)
+
+
+def pack_guess(layout: Layout, fine: Fine, guess: Array, factor: float) -> None:
+    """A guess on the box as the start, projected onto the constraint."""
+    rows_pack.pack(planes(np.ascontiguousarray(guess)), fine.p, factor, layout.off, layout.par, layout.place, 0, int(layout.begin[1]))
+    touching = fine.contact[: len(fine.p)] != 0
+    np.maximum(fine.p, 0.0, out=fine.p, where=touching)
 
 
 def unpack(layout: Layout, strips: Array, box: Array, factor: float) -> None:

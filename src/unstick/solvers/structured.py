@@ -8,6 +8,7 @@ tolerance once the set stands still); projection onto p >= 0; exact line search.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from unstick.solvers.ledger import Ledger
 from unstick.solvers.rows import Fine, Layout, Levels, rebuild
 
 RED, BLACK = 0, 1
+GIVE_UP = 8  # outer iterations without progress
 SINGLE_FLOOR = 3e-5  # an inner solve in single precision is not trusted beyond this reduction
 
 
@@ -192,9 +194,7 @@ def nested_guess(run: Run) -> None:
     for level in range(run.bottom, -1, -1):
         p, right = (fine.p, fine.g) if level == 0 else (y, g)
         if level < run.bottom:
-            rows_guess.prolong_guess(
-                p, y, fine.contact, levels.inv, *run.single(), *run.tables(), layout.child, *run.blocks(level + 1)
-            )
+            rows_guess.prolong_guess(p, y, fine.contact, levels.inv, *run.single(), *run.tables(), layout.child, *run.blocks(level + 1))
         if level == 0:
             return
         run.sweep(level, p, right, (RED, BLACK, BLACK, RED))
@@ -207,39 +207,68 @@ def nested_guess(run: Run) -> None:
             run.sweep(level, p, right, (RED, BLACK))
 
 
-def iterate(run: Run, max_iterations: int, report: object = None) -> tuple[Status, int, int, list[float]]:
-    """Outer iterations on run.fine.p until the stopping test holds. Returns (status, inner steps, outer iterations, residuals)."""
-    fine, levels, layout = run.fine, run.levels, run.layout
+@dataclass(frozen=True, slots=True)
+class Ending:
+    status: Status
+    steps: int
+    outer: int
+    residuals: tuple[float, ...]
+
+
+def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] | None = None) -> Ending:
+    """Outer iterations on run.fine.p until the stopping test holds."""
+    p, g = run.fine.p, run.fine.g
     residuals: list[float] = []
-    steps = 0
-    best, stale = np.inf, 0
-    checked = False
+    steps, stale, best = 0, 0, np.inf
+    settled = moved = False
     for outer in range(max_iterations + 1):
-        if not checked:
-            run.sweep(0, fine.p, fine.g, (RED, BLACK, BLACK, RED))
-        look = run.inspect(0, fine.p, fine.g)
+        # A set that stood still was solved to the tolerance: look before sweeping.
+        if not settled:
+            run.sweep(0, p, g, (RED, BLACK, BLACK, RED))
+        look = run.inspect(0, p, g)
+        moved = moved or look.changed > 0
+        if settled and look.finite and look.natural > run.goal:
+            run.sweep(0, p, g, (RED, BLACK, BLACK, RED))
+            look = run.inspect(0, p, g)
+            moved = moved or look.changed > 0
         residuals.append(look.natural)
-        if not look.finite:
-            return Status.DIVERGED, steps, outer, residuals
-        if look.natural <= run.goal:
-            return Status.CONVERGED, steps, outer, residuals
-        if checked:
-            run.sweep(0, fine.p, fine.g, (RED, BLACK, BLACK, RED))
-            look = run.inspect(0, fine.p, fine.g)
-            if look.natural <= run.goal:
-                residuals.append(look.natural)
-                return Status.CONVERGED, steps, outer, residuals
+        if report is not None:
+            report(outer, look.natural)
         stale = 0 if look.natural < 0.9 * best else stale + 1
         best = min(best, look.natural)
-        if stale >= 12:
-            return Status.STAGNATED, steps, outer, residuals
+        if not look.finite:
+            return Ending(Status.DIVERGED, steps, outer, tuple(residuals))
+        if look.natural <= run.goal:
+            return Ending(Status.CONVERGED, steps, outer, tuple(residuals))
+        if stale > GIVE_UP:
+            return Ending(Status.STAGNATED, steps, outer, tuple(residuals))
         if outer == max_iterations:
-            return Status.ITERATION_LIMIT, steps, outer, residuals
-        if look.changed:
+            return Ending(Status.ITERATION_LIMIT, steps, outer, tuple(residuals))
+        settled = outer > 0 and not moved
+        if moved or outer == 0:
             run.rebuild(0)
-        settled = outer > 0 and look.changed == 0
-        inner_goal = 0.5 * run.goal if settled else max(run.tuning.reduction * look.free, 0.5 * run.goal)
+        moved = False
+        finest = 0.5 * run.goal
+        inner_goal = finest if settled else max(run.tuning.reduction * look.free, finest)
+        settled = settled or inner_goal == finest
         steps += run.correct(0, max(inner_goal, SINGLE_FLOOR * look.free), run.tuning.inner_limit)
-        run.accept(0, fine.p, fine.d, fine.g)
-        checked = inner_goal <= 0.5 * run.goal
+        run.accept(0, p, run.fine.d, g)
     raise AssertionError("the loop returns")
+
+
+def write_slack(run: Run) -> None:
+    """fine.d = A p - g on all rows, in scaled units."""
+    rows_contact.slack(run.fine.d, run.fine.p, run.fine.g, *run.double(), *run.tables(), *run.blocks(0))
+
+
+def count_entries(layout: Layout, levels: Levels) -> Array:
+    """Matrix entries of each level; coarse levels are taken as full 7-point matrices of their cells."""
+    counts = np.zeros(layout.levels)
+    for level in range(layout.levels):
+        stored = slice(int(layout.start[level]), int(layout.start[level + 1]))
+        if level == 0:
+            couplings = sum(np.count_nonzero(w[stored]) for w in (levels.wx, levels.wy, levels.wz))
+            counts[level] = np.count_nonzero(levels.inv[stored]) + 2 * couplings
+        else:
+            counts[level] = 7 * layout.cells(level)
+    return counts

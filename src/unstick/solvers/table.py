@@ -5,6 +5,7 @@ from __future__ import annotations
 from unstick.checks import InvalidSystem
 from unstick.problem import Array, PressureSystem
 from unstick.result import SolveResult
+from unstick.solvers.default import Default, MultigridPCG
 from unstick.solvers.pcg import PCG
 from unstick.solvers.penalty import PenaltyPCG
 from unstick.solvers.pgs import PGS
@@ -12,6 +13,7 @@ from unstick.solvers.policy import PolicyPCG
 from unstick.solvers.protocol import Solver
 
 SOLVERS: dict[str, type[Solver]] = {
+    "default": Default,
     "pi-pcg": PolicyPCG,
     "pe-pcg": PenaltyPCG,
     "pgs": PGS,
@@ -20,6 +22,7 @@ SOLVERS: dict[str, type[Solver]] = {
 # Without separation: A p + b = 0 on every row.
 LINEAR_SOLVERS: dict[str, type[Solver]] = {
     "pcg": PCG,
+    "mgpcg": MultigridPCG,
 }
 
 

@@ -1,0 +1,119 @@
+"""From a grid system to a result by way of liquid rows: pack, repair, choose a start, iterate, unpack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unstick.problem import Array, PressureSystem, Stencil
+from unstick.result import SolveResult, Status
+from unstick.solvers.ledger import Ledger
+from unstick.solvers.pockets import lift_null_rows, repair_pockets
+from unstick.solvers.protocol import Solver, read_guess
+from unstick.solvers.rows import Scan, lay_out, make_levels, pack_guess, pack_system, rebuild, scan, unpack
+from unstick.solvers.structured import Run, Tuning, count_entries, iterate, nested_guess, write_slack
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repaired:
+    b: Array
+    notes: tuple[str, ...]
+    scan: Scan
+    k0: Array
+    k1: Array
+
+
+def solve_on_rows(solver: Solver, system: PressureSystem, guess: Array | SolveResult | None, tuning: Tuning) -> SolveResult:
+    """The body of `Solver.solve` for solvers that work on liquid rows."""
+    A = system.A
+    assert isinstance(A, Stencil)
+    guess_p, _ = read_guess(system, guess)
+    contact = np.ascontiguousarray(solver.contact_rows(system))
+    ready = repair(system, A, contact)
+    size = ready.scan
+    if size.unknowns == 0 or size.largest == 0.0:
+        return trivial(solver, system, ready)
+    layout = lay_out(ready.k0, ready.k1, A.box)
+    fine = pack_system(layout, A, ready.b, contact, size.mean, size.largest)
+    levels = make_levels(layout, fine)
+    nnz = count_entries(layout, levels)
+    ledger = Ledger(int(nnz[0]))
+    run = Run(
+        layout=layout,
+        fine=fine,
+        levels=levels,
+        weight=1.0 / size.mean if solver.absolute else 0.0,
+        goal=solver.tolerance / size.largest if solver.absolute else solver.tolerance,
+        ledger=ledger,
+        tuning=tuning,
+        nnz=nnz,
+    )
+    unit_p = size.largest / size.mean
+    begin_at(run, guess_p, unit_p)
+    outcome = iterate(run, solver.max_iterations, solver.on_iteration)
+    p, slack = np.zeros(A.box), ready.b.copy()
+    unpack(layout, fine.p, p, unit_p)
+    write_slack(run)
+    unpack(layout, fine.d, slack, size.largest)
+    return SolveResult(
+        system=system,
+        row_p=p,
+        row_slack=slack,
+        status=outcome.status,
+        solver=solver.name,
+        iterations=outcome.steps,
+        outer_iterations=outcome.outer,
+        residuals=tuple(r * size.largest for r in outcome.residuals),
+        goal=run.goal * size.largest,
+        notes=ready.notes,
+        work=ledger.totals(),
+    )
+
+
+def repair(system: PressureSystem, A: Stencil, contact: Array) -> Repaired:
+    """Look at the whole system once; give closed pockets and null rows a b that has a solution."""
+    b = np.ascontiguousarray(system.row_b, dtype=np.float64)
+    size, k0, k1 = scan(A, b)
+    notes: list[str] = []
+    changed = False
+    if size.null_rows:
+        change, said = lift_null_rows(~A.rows(), b, contact)
+        b, changed, notes = b + change, bool(said), said
+    lift, said = repair_pockets(A, b, contact, k0, k1)
+    if lift is not None:
+        b, changed = b + lift, True
+        notes = notes + said
+    if changed:
+        size, k0, k1 = scan(A, b)
+    return Repaired(b, tuple(notes), size, k0, k1)
+
+
+def trivial(solver: Solver, system: PressureSystem, ready: Repaired) -> SolveResult:
+    """b = 0, or no unknowns at all: p = 0."""
+    return SolveResult(
+        system=system,
+        row_p=np.zeros_like(ready.b),
+        row_slack=ready.b,
+        status=Status.CONVERGED,
+        solver=solver.name,
+        iterations=0,
+        outer_iterations=0,
+        residuals=(0.0,),
+        goal=solver.tolerance * (1.0 if solver.absolute else ready.scan.largest),
+        notes=ready.notes,
+        work=Ledger(1).totals(),
+    )
+
+
+def begin_at(run: Run, guess: Array | None, unit_p: float) -> None:
+    """Start from the guess, or without one from the nested solution of coarser problems."""
+    layout, levels = run.layout, run.levels
+    first = slice(0, int(layout.begin[1]))
+    if guess is not None:
+        pack_guess(layout, run.fine, guess, 1.0 / unit_p)
+    else:
+        levels.flag[first] = True
+        run.rebuild(0)
+        nested_guess(run)
+    levels.flag[first] = True
