@@ -46,6 +46,7 @@ def look_up(kind: str, name: str, known: Collection[str]) -> str:
 def solvers() -> int:
     """List the solvers, each with a line that says when to use it."""
     from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
+    from unstick.solvers.when import WHEN
 
     console = Console()
     for title, table in (
@@ -55,16 +56,11 @@ def solvers() -> int:
         grid = Grid(title=title, title_justify="left", title_style="bold", show_header=False, pad_edge=False)
         grid.add_column(no_wrap=True, style="bold")
         grid.add_column()
-        for name, solver in table.items():
-            grid.add_row(name, first_line(solver.__doc__))
+        for name in table:
+            grid.add_row(name, WHEN.get(name, ""))
         console.print(grid)
     console.print("Each has a page in docs/solvers/.")
     return DONE
-
-
-def first_line(text: str | None) -> str:
-    """The first paragraph of a docstring, on one line."""
-    return " ".join((text or "").strip().split("\n\n")[0].split())
 
 
 @app.command

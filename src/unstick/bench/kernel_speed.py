@@ -1,0 +1,143 @@
+"""The structured kernels against the memory limit measured in the same run (kernels on liquid rows, `unstick.kernels.rows`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from unstick.bench.cases import system_of
+from unstick.bench.harness import Cell, Options, Report, Table, cpu_seconds, wall_seconds
+from unstick.bench.limit import available_threads, triad_ns, triad_speed_up
+from unstick.kernels import rows, rows_contact, triad
+from unstick.problem import Array, Stencil
+from unstick.solvers.rows import Fine, Layout, Levels, lay_out, make_levels, pack_system, scan
+
+RED, BLACK = 0, 1
+FRACTION, SWEEP, THREADS = 0.50, 1.4, 1.7
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    title: str
+    role: str  # "residual" or "sweep"
+    precision: str
+    bytes: int  # that must move for a cell, each array once, the write-allocate of what is written counted
+    job: Callable[[], None]
+
+
+def packed(stencil: Stencil, b: Array, contact: Array) -> tuple[Layout, Fine, Levels]:
+    found, k0, k1 = scan(stencil, b)
+    layout = lay_out(k0, k1, stencil.box)
+    fine = pack_system(layout, stencil, b, contact, found.mean, max(found.largest, 1e-300))
+    return layout, fine, make_levels(layout, fine)
+
+
+def full_box(n: int) -> tuple[Stencil, Array, Array]:
+    """Every cell is liquid; air above the first plane."""
+    axes: list[Array] = []
+    for axis in range(3):
+        w = np.ones((n, n, n))
+        w[(slice(None),) * axis + (0,)] = 0.0
+        axes.append(w)
+    excess = np.zeros((n, n, n))
+    excess[0] = 2.0
+    contact = np.zeros((n, n, n), dtype=np.bool_)
+    contact[-1] = contact[:, 0] = contact[:, -1] = contact[:, :, 0] = contact[:, :, -1] = True
+    b = np.sin(np.arange(n**3, dtype=np.float64)).reshape(n, n, n)
+    return Stencil(axes[0], axes[1], axes[2], excess), b, contact
+
+
+def kernels_of(layout: Layout, fine: Fine, levels: Levels) -> list[Kernel]:
+    """Residual and sweep over both colours of the finest level, in double and in single precision."""
+    tables = layout.off, layout.nbr, layout.par, layout.span, layout.blocks, 0, int(layout.cut[1])
+    double = fine.wx, fine.wy, fine.wz
+    single = levels.wx, levels.wy, levels.wz
+    inv = levels.inv[: len(fine.p)].astype(np.float64)
+    r = np.zeros_like(fine.p)
+
+    def residual_double() -> None:
+        for c in (RED, BLACK):
+            rows.residual(c, r, fine.p, fine.g, fine.e, inv, *double, *tables)
+
+    def residual_single() -> None:
+        for c in (RED, BLACK):
+            rows.residual(c, levels.r, levels.x, levels.f, levels.e, levels.inv, *single, *tables)
+
+    def inspect() -> None:
+        rows_contact.inspect(
+            fine.p, fine.g, fine.contact, *double, fine.e, 0.0, levels.f, levels.inv, levels.flag, *tables, layout.width, levels.part
+        )
+
+    def projected() -> None:
+        for c in (RED, BLACK):
+            rows_contact.project_relax(c, fine.p, fine.g, fine.contact, *double, fine.e, *tables)
+
+    def relaxed() -> None:
+        for c in (RED, BLACK):
+            rows.relax(c, levels.x, levels.f, levels.inv, *single, *tables)
+
+    return [
+        Kernel("residual", "residual", "double", 8 * 9, residual_double),
+        Kernel("residual, stopping test and detached set", "look", "double", 8 * 6 + 1 + 4 * 4, inspect),
+        Kernel("projected sweep", "sweep", "double", 8 * 7 + 1, projected),
+        Kernel("residual", "residual", "single", 4 * 9, residual_single),
+        Kernel("sweep", "sweep", "single", 4 * 7, relaxed),
+    ]
+
+
+def run(options: Options) -> Report:
+    per_byte = triad_ns() * 1e-9 / triad.BYTES
+    many = min(2, available_threads())
+    limit_up = triad_speed_up(many)
+    table: list[tuple[Cell, ...]] = []
+    failures = []
+    sizes = options.sizes_or(128, 256)
+    cases = [(f"sphere {n}", n, partial(_sphere, n)) for n in sizes]
+    cases += [(f"full box {n}", n, partial(full_box, n)) for n in sizes if n <= 128]
+    with options.meter.steps(len(cases), "kernels") as step:
+        for title, n, build in cases:
+            step(title)
+            stencil, right, contact = build()
+            cells = int(np.count_nonzero(stencil.rows()))
+            reference: dict[str, float] = {}
+            for kernel in kernels_of(*packed(stencil, right, contact)):
+                kernel.job()
+                loops = max(1, int(2e6 / cells))
+                job = partial(repeat, kernel.job, loops)
+                seconds = cpu_seconds(job, 8) / loops
+                one, two = wall_seconds(job, (1, many)) if many > 1 else (1.0, 1.0)
+                fraction = per_byte * kernel.bytes * cells / seconds
+                if kernel.role == "residual":
+                    reference[kernel.precision] = seconds
+                against = seconds / reference[kernel.precision]
+                table.append((title, kernel.title, kernel.precision, seconds / cells * 1e9, kernel.bytes, fraction, against, one / two))
+                big = n >= 256 or title.startswith("full")
+                if kernel.role == "residual" and big and fraction < FRACTION:
+                    failures.append(f"{title}: the {kernel.precision} residual reaches {fraction:.2f} of the memory limit, not {FRACTION}")
+                if kernel.role == "sweep" and big and against > SWEEP:
+                    failures.append(f"{title}: the {kernel.precision} {kernel.title} takes {against:.2f} times the residual, not {SWEEP}")
+                if n == 256 and many > 1 and kernel.role != "look" and one / two < THREADS:
+                    failures.append(
+                        f"{title}: two threads run the {kernel.precision} {kernel.title} {one / two:.2f} times as fast, not {THREADS}"
+                    )
+    columns = ("cells", "kernel", "precision", "ns per unknown", "bytes", "of the limit", "/ residual", f"{many} threads, speed-up")
+    note = (
+        f"Limit: triad on 16 Mi doubles, {1e-9 / per_byte:.1f} GB/s on one thread (write-allocate counted), "
+        f"{limit_up:.2f} times that on {many}. One thread: CPU time, least of 8. Two: wall time, least of 10 in turn. "
+        "Bytes: each array once; cells without a row are not counted."
+    )
+    return Report("kernels", (Table("Kernels on liquid rows", columns, tuple(table), note),), (), tuple(failures))
+
+
+def _sphere(n: int) -> tuple[Stencil, Array, Array]:
+    system = system_of("sphere", n)
+    assert isinstance(system.A, Stencil)
+    return system.A, system.row_b, system.row_contact
+
+
+def repeat(job: Callable[[], None], times: int) -> None:
+    for _ in range(times):
+        job()
