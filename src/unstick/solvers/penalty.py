@@ -50,7 +50,7 @@ def penalised(A: sp.csr_array, rho: Array) -> sp.csr_array:
 class PenaltyPCG(Penalty):
     """The penalty method with incomplete-Cholesky PCG inside."""
 
-    modification: float = 0.97
+    modification: float | None = None  # see pcg.IncompleteCholesky
 
     name: ClassVar[str] = "pe-pcg"
 

@@ -111,7 +111,7 @@ class PolicyIteration(ActiveSet, abc.ABC):
 class PolicyPCG(PolicyIteration):
     """Policy iteration with incomplete-Cholesky PCG inside. Takes every system; counts double with the resolution."""
 
-    modification: float = 0.97
+    modification: float | None = None  # see pcg.IncompleteCholesky
 
     name: ClassVar[str] = "pi-pcg"
 
