@@ -111,7 +111,7 @@ def fill_stencil(
             jm, jp = max(j - 1, 0), min(j + 1, ny - 1)
             inner_ij = i > 0 and i < nx - 1 and j > 0 and j < ny - 1
             for k in range(first[i, j], last[i, j]):
-                here = float(liquid[i, j, k])
+                here = np.float64(liquid[i, j, k])
                 if not here < 0.0:
                     continue
                 n000, n100 = solid[i, j, k], solid[i + 1, j, k]
@@ -136,9 +136,9 @@ def fill_stencil(
                     z1 = face_open(a001, a101, a111, a011) if k < nz - 1 else 0.0
                 if not max(max(max(x0, x1), max(y0, y1)), max(z0, z1)) > 0.0:
                     continue
-                px0, px1 = float(liquid[im, j, k]), float(liquid[ip, j, k])
-                py0, py1 = float(liquid[i, jm, k]), float(liquid[i, jp, k])
-                pz0, pz1 = float(liquid[i, j, max(k - 1, 0)]), float(liquid[i, j, min(k + 1, nz - 1)])
+                px0, px1 = np.float64(liquid[im, j, k]), np.float64(liquid[ip, j, k])
+                py0, py1 = np.float64(liquid[i, jm, k]), np.float64(liquid[i, jp, k])
+                pz0, pz1 = np.float64(liquid[i, j, max(k - 1, 0)]), np.float64(liquid[i, j, min(k + 1, nz - 1)])
                 air = 0.0
                 if max(max(max(px0, px1), max(py0, py1)), max(pz0, pz1)) >= 0.0:
                     air += x0 / theta(here, px0, theta_min) if px0 >= 0.0 else 0.0
@@ -150,14 +150,14 @@ def fill_stencil(
                 sx0, sx1, sy0, sy1, sz0, sz1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
                 bk = k - ck
                 if moving:
-                    sx0, sx1 = float(us[bi, bj, bk]), float(us[bi + 1, bj, bk])
-                    sy0, sy1 = float(vs[bi, bj, bk]), float(vs[bi, bj + 1, bk])
-                    sz0, sz1 = float(ws[bi, bj, bk]), float(ws[bi, bj, bk + 1])
-                net = flux(x1, float(u[i + 1, j, k]), sx1) - flux(x0, float(u[i, j, k]), sx0)
-                net += flux(y1, float(v[i, j + 1, k]), sy1) - flux(y0, float(v[i, j, k]), sy0)
+                    sx0, sx1 = np.float64(us[bi, bj, bk]), np.float64(us[bi + 1, bj, bk])
+                    sy0, sy1 = np.float64(vs[bi, bj, bk]), np.float64(vs[bi, bj + 1, bk])
+                    sz0, sz1 = np.float64(ws[bi, bj, bk]), np.float64(ws[bi, bj, bk + 1])
+                net = flux(x1, np.float64(u[i + 1, j, k]), sx1) - flux(x0, np.float64(u[i, j, k]), sx0)
+                net += flux(y1, np.float64(v[i, j + 1, k]), sy1) - flux(y0, np.float64(v[i, j, k]), sy0)
                 cut = min(min(x0, x1), min(y0, y1)) < 1.0
                 if kz == 1:
-                    net += flux(z1, float(w[i, j, k + 1]), sz1) - flux(z0, float(w[i, j, k]), sz0)
+                    net += flux(z1, np.float64(w[i, j, k + 1]), sz1) - flux(z0, np.float64(w[i, j, k]), sz0)
                     cut = cut or min(z0, z1) < 1.0
                     wz[bi, bj, bk] = scale * z0 if pz0 < 0.0 else 0.0
                 wx[bi, bj, bk] = scale * x0 if px0 < 0.0 else 0.0
@@ -183,7 +183,7 @@ def subtract_gradient(
                 at = i if axis == 0 else (j if axis == 1 else k)
                 if at == 0 or at == last:
                     continue
-                low, high = float(liquid[i - di, j - dj, k - dk]), float(liquid[i, j, k])
+                low, high = np.float64(liquid[i - di, j - dj, k - dk]), np.float64(liquid[i, j, k])
                 if not (low < 0.0 or high < 0.0):
                     continue
                 if not face_from_nodes(solid, snap, i, j, k, axis, kz) > 0.0:
@@ -227,10 +227,10 @@ def fill_divergence(
                         open_part = 0.0
                         if at > 0 and at < end:
                             open_part = face_from_nodes(solid, snap, fi, fj, fk, axis, kz)
-                        inner = float(u[fi, fj, fk] if axis == 0 else (v[fi, fj, fk] if axis == 1 else w[fi, fj, fk]))
+                        inner = np.float64(u[fi, fj, fk] if axis == 0 else (v[fi, fj, fk] if axis == 1 else w[fi, fj, fk]))
                         wall = 0.0
                         if moving:
-                            wall = float(us[fi, fj, fk] if axis == 0 else (vs[fi, fj, fk] if axis == 1 else ws[fi, fj, fk]))
+                            wall = np.float64(us[fi, fj, fk] if axis == 0 else (vs[fi, fj, fk] if axis == 1 else ws[fi, fj, fk]))
                         through = flux(open_part, inner, wall)
                         net += through if side == 1 else -through
                 out[i, j, k] = inverse_h * net

@@ -49,7 +49,7 @@ def face_open(a: float, b: float, c: float, d: float) -> float:
 @njit(cache=True)
 def snapped(value: float, snap: float) -> float:
     """A distance, with rounding of a wall that goes through the node taken for the zero that was meant."""
-    return 0.0 if abs(value) <= snap else float(value)
+    return 0.0 if abs(value) <= snap else np.float64(value)
 
 
 @njit(cache=True)
