@@ -79,3 +79,15 @@ def turn(d, z, beta, off, span, blocks, first, last):
                 for s in range(n):
                     m = U(s)
                     d[own + m] = z[own + m] + beta * d[own + m]
+
+
+@njit(parallel=True, cache=True)
+def narrow(f, res, off, span, blocks, first, last):
+    """f = res in single precision."""
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            for c in range(2):
+                own = U(off[c, row] + lo)
+                for s in range(span[1, row] - lo):
+                    f[own + U(s)] = res[own + U(s)]

@@ -19,7 +19,7 @@ from unstick.kernels.rows import (
     restrict_red,
     restrict_red_serial,
 )
-from unstick.kernels.rows_cg import apply_dot, dots, step, turn
+from unstick.kernels.rows_cg import apply_dot, dots, narrow, step, turn
 
 RED, BLACK = 0, 1
 
@@ -91,27 +91,58 @@ def cycle(top, bottom, light, flat, sweeps, x, f, r, inv, e, wx, wy, wz, off, nb
 
 @njit(cache=True)
 def conjugate_gradients(
-    top, bottom, light, flat, sweeps, limit, goal, x, f, r, d, v, inv, e, wx, wy, wz, off, nbr, par, span, child, blocks, cut, width, part
+    top,
+    bottom,
+    light,
+    flat,
+    sweeps,
+    limit,
+    goal,
+    res,
+    d,
+    q,
+    v,
+    matrix,
+    x,
+    f,
+    r,
+    inv,
+    e,
+    wx,
+    wy,
+    wz,
+    off,
+    nbr,
+    par,
+    span,
+    child,
+    blocks,
+    cut,
+    width,
+    part,
 ):
-    """Solve A v = f on the free cells of level `top` until max|f - A v| <= goal or `limit` steps; f becomes the residual.
+    """Solve A v = res on the free cells of level `top` until max|res - A v| <= goal or `limit` steps; res becomes the residual.
 
-    Stops also when a step is no descent (rounding, or a matrix that is not positive definite). Returns (steps, residual).
+    The iteration runs in the precision of res, d, q, v and `matrix` (e, wx, wy, wz), the cycle in single precision on f and r; with
+    res and f, q and r the same arrays it is single throughout. Ends early when a step is no descent. Returns (steps, residual).
     """
     first, last = cut[top], cut[top + 1]
-    dtype = f.dtype.type
+    dtype = res.dtype.type
     rho, reached = 0.0, np.inf
     for steps in range(limit):
+        if res.itemsize > f.itemsize:
+            narrow(f, res, off, span, blocks, first, last)
         cycle(top, bottom, light, flat, sweeps, x, f, r, inv, e, wx, wy, wz, off, nbr, par, span, child, blocks, cut, width)
-        dots(x, f, off, span, blocks, first, last, part)
+        dots(x, res, off, span, blocks, first, last, part)
         before, rho = rho, part[first:last].sum()
         if not rho > 0.0:
             return steps, reached
         turn(d, x, dtype(0.0 if steps == 0 else rho / before), off, span, blocks, first, last)
-        apply_dot(r, d, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, part)
+        apply_dot(q, d, matrix[0], inv, matrix[1], matrix[2], matrix[3], off, nbr, par, span, blocks, first, last, part)
         curvature = part[first:last].sum()
         if not curvature > 0.0:
             return steps, reached
-        step(v, f, d, r, dtype(rho / curvature), off, span, blocks, first, last, part)
+        step(v, res, d, q, dtype(rho / curvature), off, span, blocks, first, last, part)
         reached = part[first:last].max()
         if not reached > goal:
             return steps + 1, reached

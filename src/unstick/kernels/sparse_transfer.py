@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from unstick.kernels.sparse_graph import SELF
-
 Array = npt.NDArray[Any]
 
 CONSTANT, BARYCENTRIC, TRILINEAR = 0, 1, 2
@@ -21,21 +19,36 @@ CHUNK = 2048
 
 
 @njit(cache=True, error_model="numpy")
-def _widest(ptr: Array, idx: Array, way: Array, area: Array, largest: Array, c: int, w: int, strength: float) -> int:
-    """The neighbour of coarse unknown c in way w with the largest open area, SOLID if there is none worth counting."""
+def _widest(ptr: Array, idx: Array, way: Array, area: Array, largest: Array, c: int, w: int) -> tuple[int, float]:
+    """The neighbour of dof c in way w through the widest face, SOLID if there is none, and that face relative to c's widest of all."""
     best, to = 0.0, SOLID
     for k in range(ptr[c], ptr[c + 1]):
         if way[k] == w and area[k] > best:
             best, to = area[k], idx[k]
-    return to if best >= strength * largest[c] else SOLID
+    return to, best / largest[c] if to != SOLID else 0.0
+
+
+@njit(cache=True)
+def _geometric(i: int, mask: int, axes: int, axis: Array, ijk: Array, halved: Array, at_place: Array, blocks: Array) -> int:
+    """The coarse unknown of the block that lies from i's in the directions of `mask`, whatever stands between."""
+    place = 0
+    for d in range(3):
+        c = ijk[i, d] >> halved[d]
+        for a in range(axes):
+            if axis[a] == d and (mask >> a) & 1:
+                c += 2 * (ijk[i, d] & 1) - 1
+        if c < 0 or c >= blocks[d]:
+            return SOLID
+        place = place * blocks[d] + c
+    return at_place[place] if at_place[place] >= 0 else SOLID
 
 
 @njit(cache=True, error_model="numpy")
 def _row(
-    i: int, kind: int, one_sided: bool, rescaled: bool, strength: float, ijk: Array, halved: Array,
+    i: int, kind: int, one_sided: bool, rescaled: bool, leak: float, ijk: Array, halved: Array,
     ptr: Array, idx: Array, way: Array, area: Array, air: Array, largest: Array, part: Array,
     cptr: Array, cidx: Array, cway: Array, carea: Array, cair: Array, clargest: Array,
-    at_place: Array, blocks: Array, found: Array, axis: Array, cols: Array, weights: Array,
+    at_place: Array, blocks: Array, found: Array, open_to: Array, axis: Array, cols: Array, weights: Array,
 ) -> int:  # fmt: skip
     """The row of P for dof i, into cols and weights; returns its length.
 
@@ -54,6 +67,7 @@ def _row(
             axis[axes] = d
             axes += 1
     found[0] = own
+    open_to[0] = 1.0
     length, kept = 0, 0.0
     for mask in range(1 << axes):
         bits = 0
@@ -63,36 +77,27 @@ def _row(
                 bits += 1
                 last = a
         if kind == BARYCENTRIC:
+            if bits > 1:
+                continue
             share = 1.0 - 0.25 * axes if bits == 0 else 0.25
         else:
             share = 0.75 ** (axes - bits) * 0.25**bits
         if bits > 0:
             to = SOLID
+            width = 1.0
             if not one_sided:
-                # The geometric neighbour, whatever stands between.
-                place = 0
-                for d in range(3):
-                    c = ijk[i, d] >> halved[d]
-                    for a in range(axes):
-                        if axis[a] == d and (mask >> a) & 1:
-                            c += 2 * (ijk[i, d] & 1) - 1
-                    if c < 0 or c >= blocks[d]:
-                        place = -1
-                    if place >= 0:
-                        place = place * blocks[d] + c
-                if place >= 0 and at_place[place] >= 0:
-                    to = at_place[place]
+                to = _geometric(i, mask, axes, axis, ijk, halved, at_place, blocks)
             elif bits == 1:
                 d = axis[last]
                 w = 2 * d + (ijk[i, d] & 1)
-                best = 0.0
-                for k in range(ptr[i], ptr[i + 1]):
-                    if way[k] == w and area[k] > best and area[k] >= strength * largest[i] and part[idx[k]] >= 0:
-                        best, to = area[k], part[idx[k]]
-                if to == SOLID:
-                    to = _widest(cptr, cidx, cway, carea, clargest, own, w, strength)
+                near, near_width = _widest(ptr, idx, way, area, largest, i, w)
+                if near != SOLID and part[near] >= 0:
+                    to, width = part[near], near_width
+                far, far_width = _widest(cptr, cidx, cway, carea, clargest, own, w)
+                if far != SOLID and (to == SOLID or (width < leak and far_width > width)):
+                    to, width = far, far_width
                 if to == SOLID and ((air[i] >> w) & 1 or (cair[own] >> w) & 1):
-                    to = AIR
+                    to, width = AIR, 1.0
             else:
                 for a in range(axes):
                     if (mask >> a) & 1 and to < 0:
@@ -101,16 +106,16 @@ def _row(
                         if before == AIR:
                             to = AIR
                         elif before >= 0:
-                            next_to = _widest(cptr, cidx, cway, carea, clargest, before, w, strength)
-                            if next_to >= 0:
-                                to = next_to
+                            far, far_width = _widest(cptr, cidx, cway, carea, clargest, before, w)
+                            if far != SOLID:
+                                to, width = far, far_width * open_to[mask & ~(1 << a)]
                             elif (cair[before] >> w) & 1:
                                 to = AIR
             found[mask] = to
-            if kind == BARYCENTRIC and bits > 1:
-                continue
+            open_to[mask] = min(1.0, width / leak) if leak > 0.0 else 1.0
         if found[mask] == SOLID:
             continue
+        share *= open_to[mask]
         kept += share
         if found[mask] >= 0:
             at = 0
@@ -129,7 +134,7 @@ def _row(
 
 @njit(cache=True, error_model="numpy", parallel=True)
 def interpolation_rows(
-    fill: bool, kind: int, one_sided: bool, rescaled: bool, strength: float, ijk: Array, halved: Array,
+    fill: bool, kind: int, one_sided: bool, rescaled: bool, leak: float, ijk: Array, halved: Array,
     ptr: Array, idx: Array, way: Array, area: Array, air: Array, largest: Array, part: Array,
     cptr: Array, cidx: Array, cway: Array, carea: Array, cair: Array, clargest: Array,
     at_place: Array, blocks: Array, out_ptr: Array, out_idx: Array, out_val: Array,
@@ -139,13 +144,14 @@ def interpolation_rows(
     chunks = (n + CHUNK - 1) // CHUNK
     for c in prange(chunks):
         found = np.empty(8, dtype=np.int64)
+        open_to = np.empty(8)
         axis = np.empty(3, dtype=np.int64)
         cols = np.empty(8, dtype=np.int64)
         weights = np.empty(8)
         for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
             length = _row(
-                i, kind, one_sided, rescaled, strength, ijk, halved, ptr, idx, way, area, air, largest, part,
-                cptr, cidx, cway, carea, cair, clargest, at_place, blocks, found, axis, cols, weights,
+                i, kind, one_sided, rescaled, leak, ijk, halved, ptr, idx, way, area, air, largest, part,
+                cptr, cidx, cway, carea, cair, clargest, at_place, blocks, found, open_to, axis, cols, weights,
             )  # fmt: skip
             if fill:
                 for q in range(length):

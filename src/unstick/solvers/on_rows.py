@@ -9,10 +9,10 @@ import numpy as np
 from unstick.problem import Array, PressureSystem, Stencil
 from unstick.result import SolveResult, Status
 from unstick.solvers.ledger import Ledger
-from unstick.solvers.pockets import lift_null_rows, repair_pockets
+from unstick.solvers.pockets import Pockets, find_pockets, lift_null_rows
 from unstick.solvers.protocol import Solver, read_guess
-from unstick.solvers.rows import Scan, lay_out, make_levels, pack_guess, pack_system, rebuild, scan, unpack
-from unstick.solvers.structured import Run, Tuning, count_entries, iterate, nested_guess, write_slack
+from unstick.solvers.rows import Scan, lay_out, make_levels, pack_guess, pack_system, scan, unpack
+from unstick.solvers.structured import Pins, Run, Tuning, count_entries, iterate, nested_guess, write_slack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +22,7 @@ class Repaired:
     scan: Scan
     k0: Array
     k1: Array
+    pockets: Pockets | None
 
 
 def solve_on_rows(solver: Solver, system: PressureSystem, guess: Array | SolveResult | None, tuning: Tuning) -> SolveResult:
@@ -48,7 +49,10 @@ def solve_on_rows(solver: Solver, system: PressureSystem, guess: Array | SolveRe
         ledger=ledger,
         tuning=tuning,
         nnz=nnz,
+        light=sum(layout.cells(level) >= tuning.parallel_cells for level in range(layout.levels)),
     )
+    if ready.pockets is not None:
+        run.pins = Pins.of(layout, fine, ready.pockets.cells, ready.pockets.label, ready.pockets.count)
     unit_p = size.largest / size.mean
     begin_at(run, guess_p, unit_p)
     outcome = iterate(run, solver.max_iterations, solver.on_iteration)
@@ -80,13 +84,13 @@ def repair(system: PressureSystem, A: Stencil, contact: Array) -> Repaired:
     if size.null_rows:
         change, said = lift_null_rows(~A.rows(), b, contact)
         b, changed, notes = b + change, bool(said), said
-    lift, said = repair_pockets(A, b, contact, k0, k1)
-    if lift is not None:
-        b, changed = b + lift, True
-        notes = notes + said
+    pockets = find_pockets(A, b, contact, k0, k1)
+    if pockets is not None:
+        b, changed = b + pockets.lift, True
+        notes = notes + pockets.notes
     if changed:
         size, k0, k1 = scan(A, b)
-    return Repaired(b, tuple(notes), size, k0, k1)
+    return Repaired(b, tuple(notes), size, k0, k1, pockets)
 
 
 def trivial(solver: Solver, system: PressureSystem, ready: Repaired) -> SolveResult:

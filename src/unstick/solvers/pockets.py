@@ -7,6 +7,8 @@ even change of b before the solve, and said so in the notes of the result.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from unstick.kernels.pieces import roots, runs
@@ -42,15 +44,26 @@ def lift_null_rows(empty: Array, b: Array, contact: Array) -> tuple[Array, list[
     return np.where(null, -b, 0.0), [f"{int(null.sum())} rows without any open face had a b that no pressure can balance; it was set to 0"]
 
 
-def repair_pockets(A: Stencil, b: Array, contact: Array, k0: Array, k1: Array) -> tuple[Array | None, list[str]]:
-    """The change of b that makes every pocket solvable (None if there is no pocket), and the notes about it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Pockets:
+    """The closed pockets of a box: the change of b that makes them solvable, the notes about it, and which cell lies in which."""
+
+    lift: Array
+    notes: list[str]
+    cells: Array  # (n, 3) indices of the cells that lie in a pocket
+    label: Array  # of each of them, 0 .. count - 1
+    count: int
+
+
+def find_pockets(A: Stencil, b: Array, contact: Array, k0: Array, k1: Array) -> Pockets | None:
+    """Closed pockets (None if there is none, the usual case, found in one pass over the couplings)."""
     wx, wy, wz, e = couplings(A)
     most = int((k1 - k0).sum())
     parent, linked = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.bool_)
     nothing = np.empty((0, 0, 0), dtype=np.int32)
     count = int(runs(wx, wy, wz, e, k0, k1, parent, linked, nothing))
     if roots(parent, linked, count) == 0:
-        return None, []
+        return None
     run = np.full(e.shape, -1, dtype=np.int32)
     runs(wx, wy, wz, e, k0, k1, parent, linked, run)
     roots(parent, linked, count)
@@ -67,4 +80,6 @@ def repair_pockets(A: Stencil, b: Array, contact: Array, k0: Array, k1: Array) -
     every[closed] = lift
     change = np.zeros(e.shape)
     change[rows] = every[piece]
-    return change.reshape(b.shape), notes
+    inside = closed[piece]
+    names, label = np.unique(piece[inside], return_inverse=True)
+    return Pockets(change.reshape(b.shape), notes, np.argwhere(rows)[inside], label, len(names))

@@ -210,6 +210,15 @@ def rebuild(layout: Layout, levels: Levels, top: int) -> float:
     return done / max(whole, 1)
 
 
+def positions(layout: Layout, cells: Array) -> Array:
+    """Where cells (n, 3), along the axes the kernels see, stand in the strips of level 0."""
+    count = int(layout.begin[1])
+    number = np.zeros((int(layout.place[0, :count].max()) + 1, int(layout.place[1, :count].max()) + 1), dtype=np.int64)
+    number[layout.place[0, :count], layout.place[1, :count]] = np.arange(count)
+    i, j, k = cells.T
+    return np.asarray(layout.off[(i + j + k) & 1, number[i, j]] + (k >> 1))
+
+
 def pack_guess(layout: Layout, fine: Fine, guess: Array, factor: float) -> None:
     """A guess on the box as the start, projected onto the constraint."""
     rows_pack.pack(planes(np.ascontiguousarray(guess)), fine.p, factor, layout.off, layout.par, layout.place, 0, int(layout.begin[1]))

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstick.kernels import rows_cg, rows_contact, rows_cycle, rows_guess, rows_pack
+from unstick.kernels import rows_contact, rows_cycle, rows_guess, rows_pack
 from unstick.problem import Array
 from unstick.result import Status
 from unstick.solvers.ledger import Ledger
-from unstick.solvers.rows import Fine, Layout, Levels, rebuild
+from unstick.solvers.rows import Fine, Layout, Levels, positions, rebuild
 
 RED, BLACK = 0, 1
 GIVE_UP = 8  # outer iterations without progress
+DOUBLE_FLOOR = 1e-10  # an inner solve in double precision is not trusted beyond this reduction
 SINGLE_FLOOR = 3e-5  # an inner solve in single precision is not trusted beyond this reduction
 
 
@@ -30,7 +31,7 @@ class Tuning:
 
     reduction: float = 0.1  # of the residual per inner solve while the detached set moves
     sweeps: int = 2  # of the smoother, before and after each coarse correction
-    double_visits: int = 3  # levels above this one are visited twice a cycle (W), the others once (V)
+    double_visits: int = 0  # levels above this one are visited twice a cycle (W), the others once (V)
     parallel_cells: int = 30_000  # smaller levels run on one thread
     inner_limit: int = 60
 
@@ -47,6 +48,38 @@ class Look:
 
 
 @dataclass(slots=True, eq=False)
+class Pins:
+    """Closed pockets with contact rows. A pocket in which no row is detached is singular, and cannot be solved if it expands; its
+    pressure is then shifted so that its least contact row stands at 0, and that row is held there for one inner solve."""
+
+    cells: list[Array]  # strip positions of each pocket
+    contact: list[Array]  # those of them in contact
+    held: set[int]
+
+    @classmethod
+    def of(cls, layout: Layout, fine: Fine, cells: Array, label: Array, count: int) -> Pins:
+        at = positions(layout, cells)
+        pieces = [at[label == pocket] for pocket in range(count)]
+        touching = [piece[fine.contact[piece] != 0] for piece in pieces]
+        some = [number for number, piece in enumerate(touching) if len(piece)]
+        return cls([pieces[n] for n in some], [touching[n] for n in some], set())
+
+    def hold(self, p: Array, inv: Array, res: Array) -> tuple[bool, int]:
+        """Pin what must be. Returns whether a row was pinned that was not before, and how many pins `inspect` took for changes."""
+        before, again = self.held, sum(1 for row in self.held if inv[row] != 0)
+        self.held = set()
+        for cells, contact in zip(self.cells, self.contact, strict=True):
+            if (inv[contact] == 0).any():
+                continue
+            row = int(contact[np.argmin(p[contact])])
+            p[cells] -= p[row]
+            inv[row] = 0
+            res[row] = 0
+            self.held.add(row)
+        return not self.held <= before, again
+
+
+@dataclass(slots=True, eq=False)
 class Run:
     """One solve in progress."""
 
@@ -58,6 +91,9 @@ class Run:
     ledger: Ledger
     tuning: Tuning
     nnz: Array  # of each level
+    light: int  # the first level that runs on one thread
+    pins: Pins | None = None
+    wide: tuple[Array, Array, Array, Array] | None = None  # residual, direction, product and correction in double precision
 
     @property
     def bottom(self) -> int:
@@ -79,18 +115,13 @@ class Run:
         """The couplings in the precision of p."""
         return self.double() if p.dtype == np.float64 else self.single()
 
-    def light(self) -> int:
-        """The first level that runs on one thread."""
-        sizes = [self.layout.cells(level) for level in range(self.layout.levels)]
-        return int(np.count_nonzero(np.array(sizes) >= self.tuning.parallel_cells))
-
     def sweep(self, level: int, p: Array, g: Array, colours: tuple[int, ...]) -> None:
         for c in colours:
             rows_contact.project_relax(c, p, g, self.fine.contact, *self.matrix(p), *self.tables(), *self.blocks(level))
         self.ledger.spend("sweeps", 0.5 * len(colours) * self.nnz[level])
 
     def inspect(self, level: int, p: Array, g: Array) -> Look:
-        """Residual, detached set and norms; the free residual goes to levels.f."""
+        """Residual, detached set and norms; the free residual is left where `correct` looks for it."""
         part = self.levels.part
         rows_contact.inspect(
             p,
@@ -98,7 +129,7 @@ class Run:
             self.fine.contact,
             *self.matrix(p),
             p.dtype.type(self.weight),
-            self.levels.f,
+            self.wide[0] if self.wide is not None and level == 0 else self.levels.f,
             self.levels.inv,
             self.levels.flag,
             *self.tables(),
@@ -110,26 +141,39 @@ class Run:
         seen = part[int(self.layout.cut[level]) : int(self.layout.cut[level + 1])]
         top, free = seen[:, :2].max(axis=0)
         changed, detached, size = seen[:, 2:].sum(axis=0)
+        if self.pins is not None and level == 0:
+            new, again = self.pins.hold(p, self.levels.inv, self.wide[0] if self.wide is not None else self.levels.f)
+            if new:
+                self.levels.flag[self.layout.begin[0] : self.layout.begin[1]] = True
+            changed += int(new) - again
         return Look(float(top), float(free), int(changed), int(detached), bool(np.isfinite(size)))
 
-    def correct(self, level: int, goal: float, limit: int) -> int:
-        """levels.v = an approximate solution of A v = levels.f on the free cells; returns the number of steps."""
-        layout, levels, tuning = self.layout, self.levels, self.tuning
-        begin, end = int(layout.start[level]), int(layout.start[level + 1])
-        levels.v[begin:end] = 0
+    def correct(self, level: int, goal: float, limit: int) -> tuple[int, Array]:
+        """An approximate solution v of A v = residual on the free cells of a level; returns the number of steps and v."""
+        layout, levels = self.layout, self.levels
+        if self.wide is not None and level == 0:
+            res, d, q, v = self.wide
+            matrix = (self.fine.e, self.fine.wx, self.fine.wy, self.fine.wz)
+        else:
+            res, d, q, v = levels.f, levels.d, levels.r, levels.v
+            matrix = (levels.e, levels.wx, levels.wy, levels.wz)
+        v[int(layout.start[level]) : int(layout.start[level + 1])] = 0
         steps, _ = rows_cycle.conjugate_gradients(
             level,
             self.bottom,
-            self.light(),
-            min(level + tuning.double_visits, self.bottom),
-            tuning.sweeps,
+            self.light,
+            min(level + self.tuning.double_visits, self.bottom),
+            self.tuning.sweeps,
             limit,
             goal,
+            res,
+            d,
+            q,
+            v,
+            matrix,
             levels.x,
             levels.f,
             levels.r,
-            levels.d,
-            levels.v,
             levels.inv,
             levels.e,
             levels.wx,
@@ -144,7 +188,14 @@ class Run:
         )
         self.ledger.spend("cycles", steps * self.cycle_entries(level))
         self.ledger.spend("matvecs", steps * self.nnz[level])
-        return int(steps)
+        self.ledger.count("cycles", steps if level == 0 else 0)
+        return int(steps), v
+
+    def widen(self) -> None:
+        """Run the conjugate gradients of the finest level in double precision from now on: pockets that hang on a tiny face make
+        A too ill-conditioned for single precision."""
+        size = len(self.fine.p)
+        self.wide = (np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size))
 
     def cycle_entries(self, level: int) -> float:
         """Matrix entries touched by one cycle from `level`: the first red half-sweep from zero touches the diagonal only."""
@@ -156,13 +207,13 @@ class Run:
             total += self.nnz[at] * (visits * (2 * sweeps + 0.5) - fresh * 0.5 * (1 - 1 / 7))
         return total + 5 * self.nnz[self.bottom] * visits
 
-    def accept(self, level: int, p: Array, d: Array, g: Array) -> float:
-        """Project p + levels.v onto the constraint and search along the way; returns the step length, 0 if it leads nowhere."""
+    def accept(self, level: int, p: Array, v: Array, d: Array, g: Array) -> float:
+        """Project p + v onto the constraint and search along the way; returns the step length, 0 if it leads nowhere."""
         part, blocks = self.levels.part, self.blocks(level)
         cut = slice(blocks[1], blocks[2])
         off, nbr, par, span = self.tables()
         count = part[:, 0].copy()
-        rows_contact.clip(d, p, self.levels.v, self.fine.contact, off, span, *blocks, count)
+        rows_contact.clip(d, p, v, self.fine.contact, off, span, *blocks, count)
         alpha = 1.0
         if count[cut].sum() > 0:
             rows_contact.slope(d, p, g, *self.matrix(p), off, nbr, par, span, *blocks, self.layout.width, part)
@@ -202,8 +253,8 @@ def nested_guess(run: Run) -> None:
             run.inspect(level, p, right)
             levels.flag[layout.begin[level] : layout.begin[level + 1]] = True
             run.rebuild(level)
-            run.correct(level, 0.0, 1)
-            run.accept(level, p, levels.d, right)
+            _, v = run.correct(level, 0.0, 1)
+            run.accept(level, p, v, levels.d, right)
             run.sweep(level, p, right, (RED, BLACK))
 
 
@@ -240,6 +291,9 @@ def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] 
             return Ending(Status.DIVERGED, steps, outer, tuple(residuals))
         if look.natural <= run.goal:
             return Ending(Status.CONVERGED, steps, outer, tuple(residuals))
+        if stale >= 2 and run.wide is None:
+            run.widen()
+            look = run.inspect(0, p, g)
         if stale > GIVE_UP:
             return Ending(Status.STAGNATED, steps, outer, tuple(residuals))
         if outer == max_iterations:
@@ -251,8 +305,10 @@ def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] 
         finest = 0.5 * run.goal
         inner_goal = finest if settled else max(run.tuning.reduction * look.free, finest)
         settled = settled or inner_goal == finest
-        steps += run.correct(0, max(inner_goal, SINGLE_FLOOR * look.free), run.tuning.inner_limit)
-        run.accept(0, p, run.fine.d, g)
+        floor = SINGLE_FLOOR if run.wide is None else DOUBLE_FLOOR
+        used, v = run.correct(0, max(inner_goal, floor * look.free), run.tuning.inner_limit)
+        run.accept(0, p, v, run.fine.d, g)
+        steps += used
     raise AssertionError("the loop returns")
 
 
