@@ -73,22 +73,30 @@ def sentence(half: Half) -> str:
 
 
 def draw(scene: Frame, halves: list[Half], path: Path) -> Path:
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InvalidSystem("the picture needs matplotlib: pip install 'unstick[bench]'") from None
     with matplotlib.rc_context({"font.size": 11, "font.family": "DejaVu Sans"}):
-        figure = Figure(figsize=(11.0, 6.0), dpi=110, facecolor="white")
+        figure = Figure(figsize=(11.0, 6.1), dpi=100, facecolor="white")
         FigureCanvasAgg(figure)
         axes = figure.subplots(1, 2)
-        figure.subplots_adjust(left=0.02, right=0.89, top=0.86, bottom=0.14, wspace=0.04)
+        figure.subplots_adjust(left=0.015, right=0.885, top=0.86, bottom=0.12, wspace=0.03)
         liquid = np.asarray(halves[0].result.system.cells == LIQUID)
         reach = max(float(np.abs(half.result.p).max()) for half in halves)
         images = [panel(a, scene, half, liquid, reach) for a, half in zip(axes, halves, strict=True)]
-        bar = figure.colorbar(images[0], cax=figure.add_axes((0.905, 0.2, 0.016, 0.6)))
-        bar.set_label("pressure, Pa")
-        figure.suptitle("A half-full sphere one step after the liquid begins to fall", fontsize=14, x=0.455, y=0.97)
-        figure.savefig(path_ready(path))
+        bar = figure.colorbar(images[0], cax=figure.add_axes((0.9, 0.17, 0.016, 0.64)))
+        bar.set_label("pressure, Pa (water)")
+        cells = scene.grid.shape[0]
+        figure.suptitle("A half-full sphere when the liquid begins to fall", fontsize=15, x=0.45, y=0.975)
+        about = (
+            f"slice through the middle of {cells}³ cells · arrows: velocity after one step of {scene.dt:g} s · orange: cells that let go"
+        )
+        figure.text(0.45, 0.012, about, ha="center", fontsize=10, color="#555555")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path)
     return path
 
 
@@ -96,33 +104,47 @@ def panel(axis: Any, scene: Frame, half: Half, liquid: Array, reach: float) -> A
     """A slice through the middle: pressure, wall, velocity after the step, and the cells that let go."""
     k = scene.grid.shape[2] // 2
     n, h = scene.grid.shape[0], scene.grid.spacing
-    p = np.ma.masked_where(~liquid[:, :, k], half.result.p[:, :, k])
     side = n * h
+    nodes, centres = np.arange(n + 1) * h, (np.arange(n) + 0.5) * h
+    p = np.ma.masked_where(~liquid[:, :, k], half.result.p[:, :, k])
     image = axis.imshow(p.T, origin="lower", extent=(0, side, 0, side), cmap="RdBu_r", vmin=-reach, vmax=reach, interpolation="nearest")
-    nodes = np.arange(n + 1) * h
-    axis.contourf(nodes, nodes, scene.solid_phi[:, :, k].T, levels=[-10, 0], colors=["#c9c9c9"])
-    axis.contour(nodes, nodes, scene.solid_phi[:, :, k].T, levels=[0], colors=["#555555"], linewidths=1.0)
-    centres = (np.arange(n) + 0.5) * h
-    axis.contour(centres, centres, scene.liquid_phi[:, :, k].T, levels=[0], colors=["#2b5c8a"], linewidths=0.8)
-    every = max(1, n // 20)
-    start = every // 2
-    x, y = np.meshgrid(centres[start::every], centres[start::every], indexing="ij")
-    shown = liquid[start::every, start::every, k]
-    u, v = (c[start::every, start::every] for c in half.velocity)
-    axis.quiver(x[shown], y[shown], u[shown], v[shown], color="#222222", scale=2.2, scale_units="inches", width=0.0028, alpha=0.8)
-    detached = half.result.detached[:, :, k]
-    i, j = np.nonzero(detached)
-    axis.scatter(
-        centres[i], centres[j], marker="s", s=(150.0 / n) ** 2 * 4, color="#f28e1c", linewidths=0, label="wall cells the liquid lets go of"
-    )
-    axis.set_title(f"{half.walls} walls", fontsize=13)
-    axis.set_xlim(0, side)
-    axis.set_ylim(0, side)
-    axis.set_xticks([])
-    axis.set_yticks([])
+    surface = np.ma.masked_where(_inside_wall(scene, k), scene.liquid_phi[:, :, k])
+    axis.contour(centres, centres, surface.T, levels=[0], colors=["#2b5c8a"], linewidths=1.2)
+    i, j = np.nonzero(half.result.detached[:, :, k])
+    marks = np.zeros((n, n, 4))
+    marks[j, i] = (0.95, 0.56, 0.11, 1.0)
+    axis.imshow(marks, origin="lower", extent=(0, side, 0, side), interpolation="nearest", zorder=2.7)
+    axis.contourf(nodes, nodes, scene.solid_phi[:, :, k].T, levels=[-1e9, 0], colors=["#c9c9c9"], alpha=0.75, zorder=2.5)
+    axis.contour(nodes, nodes, scene.solid_phi[:, :, k].T, levels=[0], colors=["#444444"], linewidths=1.3, zorder=3)
+    every = max(1, n // 18)
+    at = slice(every // 2, None, every)
+    x, y = np.meshgrid(centres[at], centres[at], indexing="ij")
+    solid = scene.solid_phi[:, :, k]
+    clear = 0.25 * (solid[:-1, :-1] + solid[1:, :-1] + solid[:-1, 1:] + solid[1:, 1:]) > h  # no face of the cell is closed
+    shown = (liquid[:, :, k] & clear)[at, at]
+    u, v = (component[at, at] for component in half.velocity)
+    longest = 1.0 * every * h / (scene.dt * 9.81)  # an arrow of free fall spans the gap between two
+    axis.quiver(
+        x[shown], y[shown], longest * u[shown], longest * v[shown],
+        angles="xy", scale_units="xy", scale=1.0, color="#111111", width=0.0035, headwidth=4, zorder=4,
+    )  # fmt: skip
+    axis.set_title(f"{half.walls} walls", fontsize=13, pad=6)
+    axis.text(0.5 * side, 0.04 * side, caption(half), ha="center", va="top", fontsize=11)
+    margin = 0.06 * side
+    axis.set(xlim=(margin, side - margin), ylim=(margin, side - margin), xticks=[], yticks=[])
+    axis.set_frame_on(False)
     return image
 
 
-def path_ready(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+def caption(half: Half) -> str:
+    result = half.result
+    if half.walls == "sticking":
+        return f"the upper wall holds the liquid by suction, {result.p.min():.0f} Pa"
+    contact, detached = int(np.count_nonzero(result.system.row_contact)), int(np.count_nonzero(result.row_detached))
+    return f"walls only push: it falls off {detached:,} of {contact:,} wall cells"
+
+
+def _inside_wall(scene: Frame, k: int) -> Array:
+    """Cells of the slice whose four corners all lie in the wall."""
+    solid = scene.solid_phi[:, :, k] < 0
+    return np.asarray(solid[:-1, :-1] & solid[1:, :-1] & solid[:-1, 1:] & solid[1:, 1:])

@@ -16,7 +16,10 @@ from unstick.bench.harness import Cell, Report, Table
 
 def show(report: Report, console: Console) -> None:
     for table in report.tables:
-        console.print(_grid(table))
+        grid = _grid(table)
+        if not console.is_terminal:  # a file or a pipe has no width
+            console.width = max(console.width, console.measure(grid, options=console.options.update(width=1000)).maximum)
+        console.print(grid)
         if table.note:
             console.print(Text(table.note, style="dim"))
         console.print()
@@ -50,7 +53,7 @@ def text_of(value: Cell) -> str:
             return "0"
         if not np.isfinite(size):
             return str(value)
-        return f"{value:.2e}" if size < 1e-3 or size >= 1e6 else f"{value:.0f}" if size >= 1000 else f"{value:.3g}"
+        return f"{value:.1e}" if size < 1e-3 or size >= 1e6 else f"{value:.0f}" if size >= 1000 else f"{value:.3g}"
     if isinstance(value, (int, np.integer)):
         return f"{value:,}" if abs(int(value)) >= 10_000 else str(value)
     return value
