@@ -2,8 +2,9 @@
 
 What differs from the text, and why.
 * The linear systems are solved to a part of the present natural residual only (`inner`), since a control that is still wrong does
-  not deserve an exact solve. Inexact policy iteration can cycle for ever; so whenever the natural residual has not fallen for two
-  steps, the part becomes ten times smaller. In the limit the solves are exact, and exact policy iteration ends (M-matrix).
+  not deserve an exact solve; once the control comes out unchanged, to the tolerance. Inexact policy iteration can cycle for ever;
+  so whenever the natural residual has not fallen for two steps, the part becomes ten times smaller. In the limit the solves are
+  exact, and exact policy iteration ends (M-matrix).
 * It stops on the natural residual, not on an unchanged control: rows with p and slack near zero flip with the rounding.
 * A closed pocket keeps at least one detached row (control.py).
 """
@@ -14,6 +15,8 @@ import abc
 import math
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
 
 from unstick.checks import InvalidSystem
 from unstick.problem import Array, PressureSystem
@@ -64,6 +67,7 @@ class ActiveSet(Solver, abc.ABC):
         best, best_unit = (p, residuals[0]), unit_residual(problem, p, slack)
         inner, used, outer, idle = self.inner, 0, 0, 0
         unit = best_unit
+        before: Array | None = None
         status = Status.CONVERGED
         while residuals[-1] > problem.goal:
             if used >= self.max_iterations or outer >= self.max_outer:
@@ -73,7 +77,9 @@ class ActiveSet(Solver, abc.ABC):
                 status = Status.STAGNATED
                 break
             detached = pin_pockets(problem, detached, p)
-            goal = max(inner * unit, ROUNDING if idle else 0.5 * problem.goal)
+            settled = before is not None and np.array_equal(detached, before)
+            goal = max(0.0 if settled else inner * unit, ROUNDING if idle else 0.5 * problem.goal)
+            before = detached
             found = self.evaluate(problem, detached, p, goal, self.max_iterations - used, ledger)
             outer, used = outer + 1, used + found.iterations
             p = found.x
