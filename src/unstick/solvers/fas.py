@@ -22,6 +22,7 @@ from unstick.solvers.multigrid.nonlinear import NonlinearCycle, Shape
 from unstick.solvers.multigrid.transfers import Transfer
 from unstick.solvers.protocol import Outcome, Problem, Solver, Start
 
+SLOW = 0.5  # a cycle's step is lengthened when the energy would still fall beyond 1.5 times its length
 PATIENCE = 25  # cycles without progress after which the residual counts as stagnant
 
 
@@ -110,9 +111,12 @@ def iterate_cycles(solver: Solver, cycle: NonlinearCycle, problem: Problem, ledg
     status = Status.ITERATION_LIMIT
     for count in range(solver.max_iterations + 1):
         if count:
+            before, r_before = v.x.copy(), v.r.copy()
             cycle.run(0)
             ledger.count("cycles")
             norm = _norm(cycle, problem, v.r)
+            if norm > problem.goal and _stretch(cycle, before, r_before, ledger):
+                norm = _norm(cycle, problem, v.r)
             history.append(norm)
             if solver.on_iteration is not None:
                 solver.on_iteration(count, norm)
@@ -126,8 +130,28 @@ def iterate_cycles(solver: Solver, cycle: NonlinearCycle, problem: Problem, ledg
             break
         if norm < 0.9 * best:
             best, best_at = norm, count
-    notes = () if not ledger.events.get("rebuilds") else ()
-    return Outcome(v.x.copy(), status, len(history), len(history), tuple(history), notes)
+    return Outcome(v.x.copy(), status, len(history), len(history), tuple(history))
+
+
+def _stretch(cycle: NonlinearCycle, before: Array, r_before: Array, ledger: Ledger) -> bool:
+    """Exact line search along the step of the whole cycle, when it pays.
+
+    A nearly closed pocket leaves one slow mode behind; the cycle's step is then that mode, times one minus its rate.
+    A step = r_before - r, so the search costs no product with A. The step is lengthened at most to where it stays feasible.
+    """
+    v = cycle.fields[0]
+    step = v.x - before
+    slope, curvature = reduce.dot(v.r, step), reduce.dot(r_before, step) - reduce.dot(v.r, step)
+    if not curvature > 0.0 or slope <= SLOW * curvature:
+        return False
+    falling = (step < 0) & np.isfinite(v.lower)
+    room = float(np.min((v.lower[falling] - v.x[falling]) / step[falling], initial=np.inf))
+    more = min(slope / curvature, room)
+    if not more > 0.0:
+        return False
+    sparse_relax.add_scaled(v.x, more, step, v.lower)
+    ledger.count("stretches")
+    return True
 
 
 def _norm(cycle: NonlinearCycle, problem: Problem, scratch: Array) -> float:

@@ -59,6 +59,7 @@ class Transfer:
     rescaled: scale the weights that are left to sum 1 (air keeps its weight, with the value 0).
     components: one coarse unknown per connected component of a block (fas.md 2.1) instead of one per block.
     strength: a face connects only if it is at least this part of the widest face of its cell, so that a leak joins nothing.
+    leak: a direction whose face is narrower than this part of the widest one has its weight reduced in proportion; 0 never does.
     """
 
     kind: Kind = "barycentric"
@@ -66,6 +67,7 @@ class Transfer:
     rescaled: bool = True
     components: bool = True
     strength: float = 0.02
+    leak: float = 0.25
 
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
@@ -88,7 +90,7 @@ class Transfer:
 
         def rows(fill: bool, idx: Array, val: Array) -> None:
             kernel.interpolation_rows(
-                fill, _KINDS[self.kind], self.one_sided, self.rescaled, self.strength, graph.ijk, graph.halved,
+                fill, _KINDS[self.kind], self.one_sided, self.rescaled, self.leak, graph.ijk, graph.halved,
                 graph.ptr, graph.idx, graph.way, graph.area, graph.air, graph.largest, to.part,
                 coarse.ptr, coarse.idx, coarse.way, coarse.area, coarse.air, coarse.largest,
                 at_place, blocks, ptr, idx, val,
