@@ -6,6 +6,8 @@ from unstick.checks import InvalidSystem
 from unstick.problem import Array, PressureSystem
 from unstick.result import SolveResult
 from unstick.solvers.default import Default, MultigridPCG
+from unstick.solvers.mprgp import MPRGP
+from unstick.solvers.newton import Newton
 from unstick.solvers.pcg import PCG
 from unstick.solvers.penalty import PenaltyPCG
 from unstick.solvers.pgs import PGS
@@ -16,6 +18,8 @@ SOLVERS: dict[str, type[Solver]] = {
     "default": Default,
     "pi-pcg": PolicyPCG,
     "pe-pcg": PenaltyPCG,
+    "newton": Newton,
+    "mprgp": MPRGP,
     "pgs": PGS,
 }
 
