@@ -6,6 +6,7 @@ from unstick.checks import InvalidSystem
 from unstick.problem import Array, PressureSystem
 from unstick.result import SolveResult
 from unstick.solvers.default import Default, MultigridPCG
+from unstick.solvers.fas import FasMg
 from unstick.solvers.mprgp import MPRGP
 from unstick.solvers.newton import Newton
 from unstick.solvers.pcg import PCG
@@ -18,6 +19,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "default": Default,
     "pi-pcg": PolicyPCG,
     "pe-pcg": PenaltyPCG,
+    "fas-mg": FasMg,
     "newton": Newton,
     "mprgp": MPRGP,
     "pgs": PGS,
