@@ -23,7 +23,7 @@ from unstick.solvers.krylov import csr_arrays
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.protocol import Outcome, Problem, Solver, Start
 
-LOOK = 5  # iterations between looks at the true residual
+PATIENCE = 1000  # iterations without a new minimum of the residual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,66 +49,72 @@ class MPRGP(Solver):
 
         slack_of = Slack(problem, ledger)
         longest = 1.9 / _largest_eigenvalue(ptr, idx, val)
-        x = start.p / s
-        residuals = [problem.natural_residual(start.p, slack_of(start.p))]
-        best = (start.p, residuals[0])
-        g = multiply(x) + s * problem.b
+        x, g = start.p / s, s * slack_of(start.p)
         free, chopped = _split(bound, x, g)
         p = free.copy()
-        iterations, idle = 0, 0
-        while residuals[-1] > problem.goal:
+        residuals = [problem.natural_residual(start.p, g / s)]
+        best, since, checks = (start.p, residuals[0]), 0, 0
+        iterations = 0
+        status = Status.CONVERGED
+        while True:
+            if residuals[-1] <= problem.goal or since >= PATIENCE:  # g is updated, and drifts: begin again from the true one
+                g = s * slack_of(s * x)
+                residuals[-1] = problem.natural_residual(s * x, g / s)
+                if residuals[-1] <= problem.goal:
+                    break
+                free, chopped = _split(bound, x, g)
+                p, since, checks = free.copy(), 0, checks + 1
+                if checks > 3:
+                    status = Status.STAGNATED
+                    break
             if iterations >= self.max_iterations:
-                return Outcome(best[0], Status.ITERATION_LIMIT, iterations, 1, tuple(residuals))
-            for _ in range(LOOK):
-                iterations += 1
-                if dot(chopped, chopped) <= self.proportion**2 * dot(_reduced(bound, x, free, longest), free):
-                    Ap = multiply(p)
-                    curvature = dot(p, Ap)
-                    step = dot(g, p) / curvature if curvature > 0.0 else math.inf
-                    room = _feasible(bound, x, p)
-                    if step <= room:
-                        x = x - step * p
-                        x[bound] = np.maximum(x[bound], 0.0)
-                        g = g - step * Ap
-                        free, chopped = _split(bound, x, g)
-                        p = free - dot(free, Ap) / curvature * p if curvature > 0.0 else free.copy()
-                    else:
-                        if math.isfinite(room):
-                            x = x - room * p
-                            g = g - room * Ap
-                            free, _ = _split(bound, x, g)
-                        x = x - longest * free
-                        x[bound] = np.maximum(x[bound], 0.0)
-                        g = multiply(x) + s * problem.b
-                        free, chopped = _split(bound, x, g)
-                        p = free.copy()
+                status = Status.ITERATION_LIMIT
+                break
+            iterations += 1
+            if dot(chopped, chopped) <= self.proportion**2 * dot(_reduced(bound, x, free, longest), free):
+                Ap = multiply(p)
+                curvature = dot(p, Ap)
+                step = dot(g, p) / curvature if curvature > 0.0 else math.inf
+                room = _feasible(bound, x, p)
+                if step <= room and math.isfinite(step):
+                    x = _project(bound, x - step * p)
+                    g = g - step * Ap
+                    free, chopped = _split(bound, x, g)
+                    p = free - dot(free, Ap) / curvature * p
                 else:
-                    Ad = multiply(chopped)
-                    curvature = dot(chopped, Ad)
-                    step = dot(g, chopped) / curvature if curvature > 0.0 else longest
-                    x = x - step * chopped
-                    x[bound] = np.maximum(x[bound], 0.0)
-                    g = g - step * Ad
+                    if math.isfinite(room):
+                        x = _project(bound, x - room * p)
+                        g = g - room * Ap
+                        free, chopped = _split(bound, x, g)
+                    x = _project(bound, x - longest * free)
+                    g = multiply(x) + s * problem.b
                     free, chopped = _split(bound, x, g)
                     p = free.copy()
-                ledger.spend("vectors", 8 * x.size)
-            unscaled = s * x
-            slack = slack_of(unscaled)
-            residuals.append(problem.natural_residual(unscaled, slack))
+            else:
+                Ad = multiply(chopped)
+                curvature = dot(chopped, Ad)
+                step = dot(g, chopped) / curvature if curvature > 0.0 else longest
+                x = _project(bound, x - step * chopped)
+                g = g - step * Ad
+                free, chopped = _split(bound, x, g)
+                p = free.copy()
+            ledger.spend("vectors", 8 * x.size)
+            residuals.append(problem.natural_residual(s * x, g / s))
             if self.on_iteration is not None:
                 self.on_iteration(iterations, residuals[-1])
             if not math.isfinite(residuals[-1]):
-                return Outcome(unscaled, Status.DIVERGED, iterations, 1, tuple(residuals))
-            idle = 0 if residuals[-1] < best[1] else idle + 1
+                return Outcome(s * x, Status.DIVERGED, iterations, 1, tuple(residuals))
+            since += 1
             if residuals[-1] < best[1]:
-                best = (unscaled, residuals[-1])
-            if idle % 40 == 39:  # the updated gradient may have drifted: begin again from the true one
-                g = s * slack
-                free, chopped = _split(bound, x, g)
-                p = free.copy()
-            if idle >= 400:
-                return Outcome(best[0], Status.STAGNATED, iterations, 1, tuple(residuals))
-        return Outcome(best[0], Status.CONVERGED, iterations, 1, tuple(residuals))
+                best, since = (s * x, residuals[-1]), 0
+                if residuals[-1] > problem.goal:
+                    checks = 0
+        found = s * x if status is Status.CONVERGED else best[0]
+        return Outcome(found, status, iterations, 1, tuple(residuals))
+
+
+def _project(bound: Array, x: Array) -> Array:
+    return np.where(bound, np.maximum(x, 0.0), x)
 
 
 def _split(bound: Array, x: Array, g: Array) -> tuple[Array, Array]:

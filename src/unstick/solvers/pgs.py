@@ -10,7 +10,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from unstick.kernels import csr
+from unstick.kernels.reduce import max_abs
 from unstick.result import Status
 from unstick.solvers.control import Slack
 from unstick.solvers.krylov import csr_arrays
@@ -31,9 +34,9 @@ class PGS(Solver):
     def iterate(self, problem: Problem, start: Start, ledger: Ledger) -> Outcome:
         slack_of = Slack(problem, ledger)
         ptr, idx, val = csr_arrays(problem.A)
-        p = start.p.copy()
+        p, before = start.p.copy(), start.p.copy()
         residuals = [problem.natural_residual(p, slack_of(p))]
-        sweeps, stride, idle, least = 0, 1, 0, residuals[0]
+        sweeps, stride = 0, 1
         while residuals[-1] > problem.goal:
             if sweeps >= self.max_iterations:
                 return Outcome(p, Status.ITERATION_LIMIT, sweeps, sweeps, tuple(residuals))
@@ -47,9 +50,9 @@ class PGS(Solver):
                 self.on_iteration(sweeps, residuals[-1])
             if not math.isfinite(residuals[-1]):
                 return Outcome(p, Status.DIVERGED, sweeps, sweeps, tuple(residuals))
-            # The residual of PGS creeps but falls; when it has not for hundreds of sweeps, it stands on rounding.
-            idle = 0 if residuals[-1] < least else idle + 1
-            least = min(least, residuals[-1])
-            if idle >= 20:
+            # The residual creeps and may grow for long, so it does not tell; when sweeps move p by rounding only, nothing more comes.
+            moved = max_abs(p - before)
+            before = p.copy()
+            if moved <= 2.0 * np.finfo(float).eps * max_abs(p):
                 return Outcome(p, Status.STAGNATED, sweeps, sweeps, tuple(residuals))
         return Outcome(p, Status.CONVERGED, sweeps, sweeps, tuple(residuals))
