@@ -5,9 +5,12 @@ from __future__ import annotations
 from unstick.checks import InvalidSystem
 from unstick.problem import Array, PressureSystem
 from unstick.result import SolveResult
+from unstick.solvers.active_mg import PenaltyMG, PolicyMG
 from unstick.solvers.default import Default, MultigridPCG
 from unstick.solvers.fas import FasMg
+from unstick.solvers.fft import FFT
 from unstick.solvers.mprgp import MPRGP
+from unstick.solvers.multigrid.linear import MultigridSolver
 from unstick.solvers.newton import Newton
 from unstick.solvers.pcg import PCG
 from unstick.solvers.penalty import PenaltyPCG
@@ -18,7 +21,9 @@ from unstick.solvers.protocol import Solver
 SOLVERS: dict[str, type[Solver]] = {
     "default": Default,
     "pi-pcg": PolicyPCG,
+    "pi-mg": PolicyMG,
     "pe-pcg": PenaltyPCG,
+    "pe-mg": PenaltyMG,
     "fas-mg": FasMg,
     "newton": Newton,
     "mprgp": MPRGP,
@@ -28,6 +33,8 @@ SOLVERS: dict[str, type[Solver]] = {
 # Without separation: A p + b = 0 on every row.
 LINEAR_SOLVERS: dict[str, type[Solver]] = {
     "pcg": PCG,
+    "fft": FFT,
+    "mg": MultigridSolver,
     "mgpcg": MultigridPCG,
 }
 

@@ -1,0 +1,37 @@
+"""pi-mg and pe-mg: policy iteration and the penalty method with linear multigrid inside (Lai sections 5.1 to 5.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from unstick.solvers.linear import LinearMethod
+from unstick.solvers.multigrid.linear import Multigrid
+from unstick.solvers.penalty import Penalty
+from unstick.solvers.policy import PolicyIteration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyMG(PolicyIteration):
+    """Policy iteration with multigrid cycles inside; `inner` lets about one cycle be spent on a control that is still wrong."""
+
+    inner: float = 0.3
+    multigrid: Multigrid = field(default_factory=Multigrid)
+
+    name: ClassVar[str] = "pi-mg"
+
+    def method(self) -> LinearMethod:
+        return self.multigrid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PenaltyMG(Penalty):
+    """The penalty method with multigrid cycles inside."""
+
+    inner: float = 0.3
+    multigrid: Multigrid = field(default_factory=Multigrid)
+
+    name: ClassVar[str] = "pe-mg"
+
+    def method(self) -> LinearMethod:
+        return self.multigrid
