@@ -64,6 +64,23 @@ def require_m_matrix(matrix: sp.csr_array) -> None:
     if loose.any():
         at = int(off.row[np.flatnonzero(loose)[0]])
         raise InvalidSystem(f"A couples row {at} but has no diagonal entry there; give one that is at least the sum of the couplings")
+    # Two cheap signs of an indefinite matrix: a 2 x 2 minor, and 1^T A 1 of a connected piece.
+    strong = outside & (off.data**2 > (1 + 1e-12) * d[off.row] * d[off.col])
+    if strong.any():
+        at = int(np.flatnonzero(strong)[0])
+        raise InvalidSystem(
+            f"A is no M-matrix: the coupling {off.data[at]:.3g} of rows {off.row[at]} and {off.col[at]} is larger than their "
+            f"diagonal entries {d[off.row[at]]:.3g} and {d[off.col[at]]:.3g} allow; a diagonal entry is at least the sum of its couplings"
+        )
+    _, piece = sp.csgraph.connected_components(matrix, directed=False)
+    total = np.bincount(piece, np.asarray(matrix.sum(axis=1)).reshape(-1))
+    slack = 1e-12 * np.bincount(piece, d)
+    if (total < -slack).any():
+        at = int(np.flatnonzero(piece == np.argmin(total + slack))[0])
+        raise InvalidSystem(
+            f"A is no M-matrix: the entries of the connected piece with row {at} sum to {total[piece[at]]:.3g}; "
+            "a diagonal entry is at least the sum of its couplings"
+        )
 
 
 def require_vector(name: str, values: Any, n: int) -> Array:
@@ -87,7 +104,8 @@ def require_contact(contact: Any, n: int) -> Array:
 
 
 def require_positive(name: str, value: float) -> None:
-    if not (isinstance(value, (int, float, np.number)) and np.isfinite(value) and value > 0):
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not (real and np.isfinite(value) and value > 0):
         raise InvalidSystem(f"{name} is {value!r}; it must be a positive number")
 
 

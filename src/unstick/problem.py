@@ -6,6 +6,7 @@ Lai 2021, eq. 4.15. Nothing here solves anything: a solver takes a `PressureSyst
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -182,7 +183,10 @@ class PressureSystem:
 
 
 def _require_shape(shape: Any, n: int) -> tuple[int, ...]:
-    size = tuple(int(s) for s in shape)
+    try:
+        size = tuple(operator.index(s) for s in shape)
+    except TypeError:
+        size = ()
     if len(size) not in (2, 3) or min(size) < 1:
         raise InvalidSystem(f"shape is {shape}; it must be (nx, ny) or (nx, ny, nz) with positive entries")
     if math.prod(size) != n:
