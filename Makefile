@@ -23,6 +23,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Threads that wait must not hold the cores that others need: see docs/benches.md.
+test slow: export OMP_WAIT_POLICY ?= passive
+
 test: check
 	$(BIN)/python -m pytest -m "not slow"
 

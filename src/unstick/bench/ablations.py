@@ -48,7 +48,7 @@ def run(options: Options) -> Report:
                 costs.append((title, size, done.iterations, done.work - setup, setup, done.seconds, result.residual))
                 if title == "barycentric (ours)":
                     ours.append(result.iterations)
-                if size == sizes[-1] and bad and result.converged and result.iterations < FAR * ours[-1]:
+                if size == sizes[-1] >= 64 and bad and result.converged and result.iterations < FAR * ours[-1]:
                     failures.append(f"{title} needs {result.iterations} cycles at {size}, not far more than the {ours[-1]} of ours")
                 if not bad and title in ABLATIONS and not result.converged:
                     failures.append(f"{title} at {size} ended {result.status.name}")

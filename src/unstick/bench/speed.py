@@ -40,7 +40,7 @@ def run(options: Options) -> Report:
                 one, two = wall_seconds(lambda s=chosen, a=system: s.solve(a), (1, 2), 10)  # type: ignore[misc]
                 threads.append((size, name, one, two, two / one))
                 if name == "default" and two / one > TWO_THREADS.get(size, 1.0):
-                    failures.append(f"default at {size} on two threads takes {two / one:.2f} of its time on one, not {TWO_THREADS[size]}")
+                    failures.append(f"default at {size} on two threads takes {two / one:.2f} of its time on one, not {TWO_THREADS.get(size, 1.0)}")
     tables = (
         Table(
             "Half-full sphere, cold, absolute tolerance 1e-6: one thread, CPU time, least of 3",
