@@ -9,7 +9,7 @@ from numba import njit
 U = np.uint64
 
 
-@njit(fastmath={"reassoc", "contract", "nsz"}, inline="never")
+@njit(fastmath={"reassoc", "contract", "nsz"})
 def dot(a, at, b, bt, n):
     total = 0.0
     for s in range(n):

@@ -1,17 +1,17 @@
 """The vector work of conjugate gradients on strips, one pass each; partial sums by block, added up in block order."""
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from unstick.kernels.reduce_rows import dot, largest
+from unstick.kernels.twins import twins
 
 U = np.uint64
 
 
-@njit(parallel=True, cache=True)
-def apply_dot(q, d, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, part):
+def _apply_dot(q, d, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, part):
     """q = A d on free cells (inv != 0), zero elsewhere; part = d . q by block."""
-    zero = d.dtype.type(0)
+    zero, none = q.dtype.type(0), inv.dtype.type(0)
     for block in prange(first, last):
         total = 0.0
         for row in range(blocks[block, 0], blocks[block, 1]):
@@ -30,14 +30,14 @@ def apply_dot(q, d, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last
                     v = e[own + m] * p + wx[own + m] * (p - d[xm + m]) + wx[xp + m] * (p - d[xp + m])
                     v += wy[own + m] * (p - d[ym + m]) + wy[yp + m] * (p - d[yp + m])
                     v += wz[own + m] * (p - d[zm + m]) + wz[zp + m] * (p - d[zp + m])
-                    q[own + m] = v if inv[own + m] != zero else zero
+                    q[own + m] = v if inv[own + m] != none else zero
                 total += dot(d, own, q, own, n)
         part[block] = total
 
 
-@njit(parallel=True, cache=True)
-def step(x, r, d, q, alpha, off, span, blocks, first, last, part):
-    """x += alpha d, r -= alpha q; part = max|r| by block."""
+def _step(x, r, d, q, alpha, fresh, off, span, blocks, first, last, part):
+    """x += alpha d (x = alpha d when fresh), r -= alpha q; part = max|r| by block."""
+    keep = x.dtype.type(0 if fresh else 1)
     for block in prange(first, last):
         top = r.dtype.type(0)
         for row in range(blocks[block, 0], blocks[block, 1]):
@@ -47,14 +47,13 @@ def step(x, r, d, q, alpha, off, span, blocks, first, last, part):
                 own = U(off[c, row] + lo)
                 for s in range(n):
                     m = U(s)
-                    x[own + m] += alpha * d[own + m]
+                    x[own + m] = keep * x[own + m] + alpha * d[own + m]
                     r[own + m] -= alpha * q[own + m]
                 top = max(top, largest(r, own, n))
         part[block] = top
 
 
-@njit(parallel=True, cache=True)
-def dots(a, b, off, span, blocks, first, last, part):
+def _dots(a, b, off, span, blocks, first, last, part):
     """part = a . b by block."""
     for block in prange(first, last):
         total = 0.0
@@ -67,27 +66,32 @@ def dots(a, b, off, span, blocks, first, last, part):
         part[block] = total
 
 
-@njit(parallel=True, cache=True)
-def turn(d, z, beta, off, span, blocks, first, last):
+def _turn(d, z, beta, off, span, blocks, first, last):
     """d = z + beta d."""
-    for block in prange(first, last):
-        for row in range(blocks[block, 0], blocks[block, 1]):
-            lo = span[0, row]
-            n = span[1, row] - lo
-            for c in range(2):
-                own = U(off[c, row] + lo)
-                for s in range(n):
-                    m = U(s)
-                    d[own + m] = z[own + m] + beta * d[own + m]
-
-
-@njit(parallel=True, cache=True)
-def narrow(f, res, off, span, blocks, first, last):
-    """f = res in single precision."""
     for block in prange(first, last):
         for row in range(blocks[block, 0], blocks[block, 1]):
             lo = span[0, row]
             for c in range(2):
                 own = U(off[c, row] + lo)
                 for s in range(span[1, row] - lo):
-                    f[own + U(s)] = res[own + U(s)]
+                    m = U(s)
+                    d[own + m] = z[own + m] + beta * d[own + m]
+
+
+def _replace(x, v, off, span, blocks, first, last):
+    """x = v, in the precision of x."""
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            for c in range(2):
+                own = U(off[c, row] + lo)
+                for s in range(span[1, row] - lo):
+                    m = U(s)
+                    x[own + m] = v[own + m]
+
+
+apply_dot, apply_dot_serial = twins(_apply_dot)
+step, step_serial = twins(_step)
+dots, dots_serial = twins(_dots)
+turn, turn_serial = twins(_turn)
+replace, replace_serial = twins(_replace)

@@ -1,8 +1,6 @@
-"""The multigrid cycle on strips, and conjugate gradients preconditioned by it, as compiled loops over levels.
+"""The multigrid cycle on strips, and conjugate gradients preconditioned by it, as compiled loops over levels."""
 
-`grid` stands for the tables of the layout (off, nbr, par, span, child, blocks), `cut` for the first block of each level, and
-levels below `light` run their kernels in parallel. f of the level on top is the right-hand side and is kept.
-"""
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,131 +17,227 @@ from unstick.kernels.rows import (
     restrict_red,
     restrict_red_serial,
 )
-from unstick.kernels.rows_cg import apply_dot, dots, narrow, step, turn
+from unstick.kernels.rows_cg import (
+    apply_dot,
+    apply_dot_serial,
+    dots,
+    dots_serial,
+    replace,
+    replace_serial,
+    step,
+    step_serial,
+    turn,
+    turn_serial,
+)
 
 RED, BLACK = 0, 1
 
 
+class Grids(NamedTuple):
+    """Tables of all levels (solvers/rows.py): storage, blocks and where each level's blocks begin."""
+
+    off: Any
+    nbr: Any
+    par: Any
+    span: Any
+    child: Any
+    blocks: Any
+    cut: Any
+    width: int
+    bottom: int  # the coarsest level
+    light: int  # the first level that runs on one thread
+
+
+class Matrix(NamedTuple):
+    """Couplings, excess and inverse diagonal (zero where there is no free row) in one precision."""
+
+    e: Any
+    wx: Any
+    wy: Any
+    wz: Any
+
+
+class Work(NamedTuple):
+    """Single-precision vectors of all levels: the cycle turns f into x with r as scratch; d, q, v belong to conjugate gradients."""
+
+    inv: Any
+    x: Any
+    f: Any
+    r: Any
+    d: Any
+    q: Any
+    v: Any
+
+
 @njit(cache=True)
-def smooth(c, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, parallel):
-    if parallel:
-        relax(c, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last)
+def smooth(c, level, grids, A, work):
+    """A half-sweep on colour c."""
+    first, last = grids.cut[level], grids.cut[level + 1]
+    off, nbr, par, span, blocks = grids.off, grids.nbr, grids.par, grids.span, grids.blocks
+    if level < grids.light:
+        relax(c, work.x, work.f, work.inv, A.wx, A.wy, A.wz, off, nbr, par, span, blocks, first, last)
     else:
-        relax_serial(c, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last)
+        relax_serial(c, work.x, work.f, work.inv, A.wx, A.wy, A.wz, off, nbr, par, span, blocks, first, last)
 
 
 @njit(cache=True)
-def cycle(top, bottom, light, flat, sweeps, x, f, r, inv, e, wx, wy, wz, off, nbr, par, span, child, blocks, cut, width):
-    """x = B f on level `top`: a symmetric cycle from x = 0; W above level `flat`, V below it. Pre-sweeps red-black, post-sweeps black-red."""
-    visits = np.zeros(bottom + 1, dtype=np.int64)
-    fresh = np.ones(bottom + 1, dtype=np.bool_)
-    level = top
-    visits[top] = 1
-    while True:
-        while level < bottom:
-            first, last = cut[level], cut[level + 1]
-            parallel = level < light
-            for sweep in range(sweeps):
-                if sweep == 0 and fresh[level]:
-                    if parallel:
-                        relax_from_zero(RED, x, f, inv, off, span, blocks, first, last)
-                    else:
-                        relax_from_zero_serial(RED, x, f, inv, off, span, blocks, first, last)
-                else:
-                    smooth(RED, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, parallel)
-                smooth(BLACK, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, parallel)
-            down, below = cut[level + 1], cut[level + 2]
-            if parallel:
-                residual(RED, r, x, f, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last)
-                restrict_red(f, r, inv, off, par, span, child, blocks, down, below, width)
-            else:
-                residual_serial(RED, r, x, f, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last)
-                restrict_red_serial(f, r, inv, off, par, span, child, blocks, down, below, width)
-            level += 1
-            fresh[level] = True
-            visits[level] = 2 if level < flat else 1
-        first, last = cut[bottom], cut[bottom + 1]
-        relax_from_zero_serial(RED, x, f, inv, off, span, blocks, first, last)
-        relax_from_zero_serial(BLACK, x, f, inv, off, span, blocks, first, last)
-        for _ in range(2):
-            smooth(BLACK, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, False)
-            smooth(RED, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, False)
-            smooth(RED, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, False)
-            smooth(BLACK, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, False)
-        visits[level] -= 1
-        while level > top and visits[level] == 0:
-            down, below = cut[level], cut[level + 1]
-            level -= 1
-            first, last = cut[level], cut[level + 1]
-            parallel = level < light
-            if parallel:
-                prolong_red(x, inv, off, par, span, child, blocks, down, below, width)
-            else:
-                prolong_red_serial(x, inv, off, par, span, child, blocks, down, below, width)
-            for _ in range(sweeps):
-                smooth(BLACK, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, parallel)
-                smooth(RED, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, parallel)
-            visits[level] -= 1
-        if visits[top] == 0:
-            return
-        fresh[level] = False
+def smooth_from_zero(c, level, grids, work):
+    first, last = grids.cut[level], grids.cut[level + 1]
+    if level < grids.light:
+        relax_from_zero(c, work.x, work.f, work.inv, grids.off, grids.span, grids.blocks, first, last)
+    else:
+        relax_from_zero_serial(c, work.x, work.f, work.inv, grids.off, grids.span, grids.blocks, first, last)
 
 
 @njit(cache=True)
-def conjugate_gradients(
-    top,
-    bottom,
-    light,
-    flat,
-    sweeps,
-    limit,
-    goal,
-    res,
-    d,
-    q,
-    v,
-    matrix,
-    x,
-    f,
-    r,
-    inv,
-    e,
-    wx,
-    wy,
-    wz,
-    off,
-    nbr,
-    par,
-    span,
-    child,
-    blocks,
-    cut,
-    width,
-    part,
-):
-    """Solve A v = res on the free cells of level `top` until max|res - A v| <= goal or `limit` steps; res becomes the residual.
+def descend(level, sweeps, grids, A, work):
+    """Red-black pre-sweeps from x = 0, and the residual to the next level's f."""
+    first, last, below = grids.cut[level], grids.cut[level + 1], grids.cut[level + 2]
+    smooth_from_zero(RED, level, grids, work)
+    smooth(BLACK, level, grids, A, work)
+    for _ in range(sweeps - 1):
+        smooth(RED, level, grids, A, work)
+        smooth(BLACK, level, grids, A, work)
+    off, nbr, par, span, child, blocks = grids.off, grids.nbr, grids.par, grids.span, grids.child, grids.blocks
+    if level < grids.light:
+        residual(RED, work.r, work.x, work.f, A.e, work.inv, A.wx, A.wy, A.wz, off, nbr, par, span, blocks, first, last)
+        restrict_red(work.f, work.r, work.inv, off, par, span, child, blocks, last, below, grids.width)
+    else:
+        residual_serial(RED, work.r, work.x, work.f, A.e, work.inv, A.wx, A.wy, A.wz, off, nbr, par, span, blocks, first, last)
+        restrict_red_serial(work.f, work.r, work.inv, off, par, span, child, blocks, last, below, grids.width)
 
-    The iteration runs in the precision of res, d, q, v and `matrix` (e, wx, wy, wz), the cycle in single precision on f and r; with
-    res and f, q and r the same arrays it is single throughout. Ends early when a step is no descent. Returns (steps, residual).
+
+@njit(cache=True)
+def ascend(level, sweeps, grids, A, work):
+    """The next level's x added, and black-red post-sweeps: the mirror image of `descend`."""
+    last, below = grids.cut[level + 1], grids.cut[level + 2]
+    if level < grids.light:
+        prolong_red(work.x, work.inv, grids.off, grids.par, grids.span, grids.child, grids.blocks, last, below, grids.width)
+    else:
+        prolong_red_serial(work.x, work.inv, grids.off, grids.par, grids.span, grids.child, grids.blocks, last, below, grids.width)
+    for _ in range(sweeps):
+        smooth(BLACK, level, grids, A, work)
+        smooth(RED, level, grids, A, work)
+
+
+@njit(cache=True)
+def v_cycle(top, sweeps, grids, A, work):
+    """x = B f on level `top`. The coarsest level is a single cell, solved exactly."""
+    for level in range(top, grids.bottom):
+        descend(level, sweeps, grids, A, work)
+    smooth_from_zero(RED, grids.bottom, grids, work)
+    smooth_from_zero(BLACK, grids.bottom, grids, work)
+    for level in range(grids.bottom - 1, top - 1, -1):
+        ascend(level, sweeps, grids, A, work)
+
+
+@njit(cache=True)
+def inner(a, b, level, grids, part):
+    """a . b on a level."""
+    first, last = grids.cut[level], grids.cut[level + 1]
+    if level < grids.light:
+        dots(a, b, grids.off, grids.span, grids.blocks, first, last, part)
+    else:
+        dots_serial(a, b, grids.off, grids.span, grids.blocks, first, last, part)
+    return part[first:last].sum()
+
+
+@njit(cache=True)
+def aim(d, z, beta, level, grids):
+    """d = z + beta d."""
+    first, last = grids.cut[level], grids.cut[level + 1]
+    if level < grids.light:
+        turn(d, z, beta, grids.off, grids.span, grids.blocks, first, last)
+    else:
+        turn_serial(d, z, beta, grids.off, grids.span, grids.blocks, first, last)
+
+
+@njit(cache=True)
+def multiply(q, d, M, inv, level, grids, part):
+    """q = M d on free cells; returns d . q."""
+    first, last = grids.cut[level], grids.cut[level + 1]
+    off, nbr, par, span, blocks = grids.off, grids.nbr, grids.par, grids.span, grids.blocks
+    if level < grids.light:
+        apply_dot(q, d, M.e, inv, M.wx, M.wy, M.wz, off, nbr, par, span, blocks, first, last, part)
+    else:
+        apply_dot_serial(q, d, M.e, inv, M.wx, M.wy, M.wz, off, nbr, par, span, blocks, first, last, part)
+    return part[first:last].sum()
+
+
+@njit(cache=True)
+def walk(v, r, d, q, alpha, fresh, level, grids, part):
+    """v += alpha d (v = alpha d when fresh), r -= alpha q; returns max|r|."""
+    first, last = grids.cut[level], grids.cut[level + 1]
+    if level < grids.light:
+        step(v, r, d, q, alpha, fresh, grids.off, grids.span, grids.blocks, first, last, part)
+    else:
+        step_serial(v, r, d, q, alpha, fresh, grids.off, grids.span, grids.blocks, first, last, part)
+    return part[first:last].max()
+
+
+@njit(cache=True)
+def put(x, v, level, grids):
+    """x = v, in the precision of x."""
+    first, last = grids.cut[level], grids.cut[level + 1]
+    if level < grids.light:
+        replace(x, v, grids.off, grids.span, grids.blocks, first, last)
+    else:
+        replace_serial(x, v, grids.off, grids.span, grids.blocks, first, last)
+
+
+@njit(cache=True)
+def k_cycle(top, sweeps, steps, grids, A, work, part):
+    """The same, but the next level is solved by `steps` steps of conjugate gradients with a V-cycle (Notay's K-cycle on one level).
+
+    Aggregation scales smooth corrections right only on average; the inner steps mend that and, unlike a W-cycle, stay positive
+    where a pocket hangs on few faces.
     """
-    first, last = cut[top], cut[top + 1]
-    dtype = res.dtype.type
-    rho, reached = 0.0, np.inf
+    if top + 2 > grids.bottom or steps == 0:
+        v_cycle(top, sweeps, grids, A, work)
+        return
+    descend(top, sweeps, grids, A, work)
+    below = top + 1
+    rho = 0.0
+    for count in range(steps):
+        v_cycle(below, sweeps, grids, A, work)
+        before, rho = rho, inner(work.x, work.f, below, grids, part)
+        if not rho > 0.0:
+            break
+        aim(work.d, work.x, np.float32(0.0 if count == 0 else rho / before), below, grids)
+        curvature = multiply(work.q, work.d, A, work.inv, below, grids, part)
+        if not curvature > 0.0:
+            break
+        walk(work.v, work.f, work.d, work.q, np.float32(rho / curvature), count == 0, below, grids, part)
+        before = rho
+    if before > 0.0:
+        put(work.x, work.v, below, grids)
+    ascend(top, sweeps, grids, A, work)
+
+
+@njit(cache=True)
+def conjugate_gradients(top, sweeps, coarse_steps, limit, goal, res, d, q, v, M, grids, A, work, part):
+    """Solve M v = res on the free cells of level `top` until max|res - M v| <= goal or `limit` steps; res becomes the residual.
+
+    Flexible (Polak-Ribiere), since the preconditioner changes with its argument. Runs in the precision of res, d, q, v and M, with
+    the cycle in single precision on work.f (which may be res itself). Ends early when a step is no descent. Returns (steps, residual).
+    """
+    number = res.dtype.type
+    rho, alpha, reached = 0.0, 0.0, np.inf
     for steps in range(limit):
-        if res.itemsize > f.itemsize:
-            narrow(f, res, off, span, blocks, first, last)
-        cycle(top, bottom, light, flat, sweeps, x, f, r, inv, e, wx, wy, wz, off, nbr, par, span, child, blocks, cut, width)
-        dots(x, res, off, span, blocks, first, last, part)
-        before, rho = rho, part[first:last].sum()
+        if res.itemsize > work.f.itemsize:
+            put(work.f, res, top, grids)
+        k_cycle(top, sweeps, coarse_steps, grids, A, work, part)
+        before, rho = rho, inner(work.x, res, top, grids, part)
         if not rho > 0.0:
             return steps, reached
-        turn(d, x, dtype(0.0 if steps == 0 else rho / before), off, span, blocks, first, last)
-        apply_dot(q, d, matrix[0], inv, matrix[1], matrix[2], matrix[3], off, nbr, par, span, blocks, first, last, part)
-        curvature = part[first:last].sum()
+        # z . (r - r_before) / rho_before, where r_before = r + alpha q
+        beta = -alpha * inner(work.x, q, top, grids, part) / before if steps > 0 else 0.0
+        aim(d, work.x, number(beta), top, grids)
+        curvature = multiply(q, d, M, work.inv, top, grids, part)
         if not curvature > 0.0:
             return steps, reached
-        step(v, res, d, q, dtype(rho / curvature), off, span, blocks, first, last, part)
-        reached = part[first:last].max()
+        alpha = rho / curvature
+        reached = walk(v, res, d, q, number(alpha), steps == 0, top, grids, part)
         if not reached > goal:
             return steps + 1, reached
     return limit, reached

@@ -144,6 +144,7 @@ class Levels:
     f: Array
     r: Array
     d: Array
+    q: Array
     v: Array
     flag: Array  # rows whose detached set changed since the levels below were built
     todo: Array
@@ -182,10 +183,10 @@ def make_levels(layout: Layout, fine: Fine) -> Levels:
     arrays = [np.zeros(size, dtype=np.float32) for _ in range(8)]
     for source, target in zip((fine.wx, fine.wy, fine.wz, fine.e), arrays, strict=False):
         rows_pack.convert(source, target, int(layout.start[0]), int(layout.start[1]))
-    d, v = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+    d, q, v = (np.zeros(size, dtype=np.float32) for _ in range(3))
     count = len(layout.par)
     flag, todo = np.zeros(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
-    levels = Levels(*arrays, d=d, v=v, flag=flag, todo=todo, part=np.zeros((len(layout.blocks), 5)))
+    levels = Levels(*arrays, d=d, q=q, v=v, flag=flag, todo=todo, part=np.zeros((len(layout.blocks), 5)))
     first = int(layout.begin[1])
     todo[:first] = np.arange(first)
     rows_coarsen.invert(levels.inv, *arrays[:4], layout.off, layout.nbr, layout.par, layout.span, todo, first)

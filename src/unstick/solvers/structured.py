@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstick.kernels import rows_contact, rows_cycle, rows_guess, rows_pack
+from unstick.kernels import rows_contact, rows_guess, rows_pack
+from unstick.kernels.rows_cycle import Grids, Matrix, Work, conjugate_gradients
 from unstick.problem import Array
 from unstick.result import Status
 from unstick.solvers.ledger import Ledger
@@ -31,9 +32,11 @@ class Tuning:
 
     reduction: float = 0.1  # of the residual per inner solve while the detached set moves
     sweeps: int = 2  # of the smoother, before and after each coarse correction
-    double_visits: int = 0  # levels above this one are visited twice a cycle (W), the others once (V)
+    inner_steps: int = 2  # of conjugate gradients on the first coarse level (0: V-cycle)
     parallel_cells: int = 30_000  # smaller levels run on one thread
     inner_limit: int = 60
+    outer_sweeps: tuple[int, ...] = (0, 1, 0)  # colours of the projected half-sweeps before each choice of the detached set
+    few: float = 0.0  # changes, as a share of the detached rows, below which the inner solve goes on to the tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,46 +153,28 @@ class Run:
 
     def correct(self, level: int, goal: float, limit: int) -> tuple[int, Array]:
         """An approximate solution v of A v = residual on the free cells of a level; returns the number of steps and v."""
-        layout, levels = self.layout, self.levels
+        tuning, levels = self.tuning, self.levels
+        single = Matrix(levels.e, levels.wx, levels.wy, levels.wz)
+        work = Work(levels.inv, levels.x, levels.f, levels.r, levels.d, levels.q, levels.v)
         if self.wide is not None and level == 0:
-            res, d, q, v = self.wide
-            matrix = (self.fine.e, self.fine.wx, self.fine.wy, self.fine.wz)
+            vectors, matrix = self.wide, Matrix(self.fine.e, self.fine.wx, self.fine.wy, self.fine.wz)
         else:
-            res, d, q, v = levels.f, levels.d, levels.r, levels.v
-            matrix = (levels.e, levels.wx, levels.wy, levels.wz)
-        v[int(layout.start[level]) : int(layout.start[level + 1])] = 0
-        steps, _ = rows_cycle.conjugate_gradients(
-            level,
-            self.bottom,
-            self.light,
-            min(level + self.tuning.double_visits, self.bottom),
-            self.tuning.sweeps,
-            limit,
-            goal,
-            res,
-            d,
-            q,
-            v,
-            matrix,
-            levels.x,
-            levels.f,
-            levels.r,
-            levels.inv,
-            levels.e,
-            levels.wx,
-            levels.wy,
-            levels.wz,
-            *self.tables(),
-            layout.child,
-            layout.blocks,
-            layout.cut,
-            layout.width,
-            levels.part[:, 0].copy(),
+            vectors, matrix = (levels.f, levels.d, levels.q, levels.v), single
+        part = levels.part[:, 0].copy()
+        steps, _ = conjugate_gradients(
+            level, tuning.sweeps, tuning.inner_steps, limit, goal, *vectors, matrix, self.grids(), single, work, part
         )
         self.ledger.spend("cycles", steps * self.cycle_entries(level))
         self.ledger.spend("matvecs", steps * self.nnz[level])
         self.ledger.count("cycles", steps if level == 0 else 0)
-        return int(steps), v
+        if steps == 0:
+            vectors[3][int(self.layout.start[level]) : int(self.layout.start[level + 1])] = 0
+        return int(steps), vectors[3]
+
+    def grids(self) -> Grids:
+        layout = self.layout
+        tables = layout.off, layout.nbr, layout.par, layout.span, layout.child, layout.blocks, layout.cut
+        return Grids(*tables, layout.width, self.bottom, self.light)
 
     def widen(self) -> None:
         """Run the conjugate gradients of the finest level in double precision from now on: pockets that hang on a tiny face make
@@ -199,13 +184,11 @@ class Run:
 
     def cycle_entries(self, level: int) -> float:
         """Matrix entries touched by one cycle from `level`: the first red half-sweep from zero touches the diagonal only."""
-        flat = min(level + self.tuning.double_visits, self.bottom)
-        total, visits, sweeps = 0.0, 1.0, self.tuning.sweeps
-        for at in range(level, self.bottom):
-            visits = visits * 2 if level < at < flat else visits
-            fresh = visits / 2 if level < at < flat else visits
-            total += self.nnz[at] * (visits * (2 * sweeps + 0.5) - fresh * 0.5 * (1 - 1 / 7))
-        return total + 5 * self.nnz[self.bottom] * visits
+        visit = 2 * self.tuning.sweeps + 0.5 - 0.5 * (1 - 1 / 7)
+        below = float(self.nnz[level + 1 :].sum()) * visit
+        if self.tuning.inner_steps > 0 and level + 2 <= self.bottom:
+            below = self.tuning.inner_steps * (below + float(self.nnz[level + 1]))
+        return float(self.nnz[level]) * visit + below
 
     def accept(self, level: int, p: Array, v: Array, d: Array, g: Array) -> float:
         """Project p + v onto the constraint and search along the way; returns the step length, 0 if it leads nowhere."""
@@ -275,11 +258,11 @@ def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] 
     for outer in range(max_iterations + 1):
         # A set that stood still was solved to the tolerance: look before sweeping.
         if not settled:
-            run.sweep(0, p, g, (RED, BLACK, BLACK, RED))
+            run.sweep(0, p, g, run.tuning.outer_sweeps)
         look = run.inspect(0, p, g)
         moved = moved or look.changed > 0
         if settled and look.finite and look.natural > run.goal:
-            run.sweep(0, p, g, (RED, BLACK, BLACK, RED))
+            run.sweep(0, p, g, run.tuning.outer_sweeps)
             look = run.inspect(0, p, g)
             moved = moved or look.changed > 0
         residuals.append(look.natural)
@@ -303,7 +286,8 @@ def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] 
             run.rebuild(0)
         moved = False
         finest = 0.5 * run.goal
-        inner_goal = finest if settled else max(run.tuning.reduction * look.free, finest)
+        few = outer > 0 and look.changed <= run.tuning.few * look.detached
+        inner_goal = finest if settled or few else max(run.tuning.reduction * look.free, finest)
         settled = settled or inner_goal == finest
         floor = SINGLE_FLOOR if run.wide is None else DOUBLE_FLOOR
         used, v = run.correct(0, max(inner_goal, floor * look.free), run.tuning.inner_limit)
