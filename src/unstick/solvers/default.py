@@ -38,7 +38,7 @@ class Default(Solver):
         return self.sparse().iterate(problem, start, ledger)
 
     def sparse(self) -> PolicyPCG:
-        return PolicyPCG(tolerance=self.tolerance, absolute=self.absolute, on_iteration=self.on_iteration)
+        return PolicyPCG(tolerance=self.tolerance, absolute=self.absolute, max_outer=self.max_iterations, on_iteration=self.on_iteration)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
