@@ -29,6 +29,7 @@ from unstick.solvers.protocol import Outcome, Problem, Solver, Start
 
 ROUNDING = 1e-15  # no inner goal below this part of max|b|
 GIVE_UP = 12  # outer iterations without progress
+REPEATS = 6  # of them with a control that was held before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +69,21 @@ class ActiveSet(Solver, abc.ABC):
         inner, used, outer, idle = self.inner, 0, 0, 0
         unit = best_unit
         before: Array | None = None
+        seen: set[bytes] = set()
+        again = 0
         status = Status.CONVERGED
         while residuals[-1] > problem.goal:
             if used >= self.max_iterations or outer >= self.max_outer:
                 status = Status.ITERATION_LIMIT
                 break
-            if idle >= GIVE_UP:
+            # A residual that does not fall is no proof: a front of one row an iteration may have a long way to go. A control that
+            # was held before is: exact policy iteration never returns to one.
+            if idle >= GIVE_UP and again >= REPEATS:
                 status = Status.STAGNATED
                 break
             detached = pin_pockets(problem, detached, p)
+            key = np.packbits(detached).tobytes()
+            again, seen = again + (key in seen), seen | {key}
             settled = before is not None and np.array_equal(detached, before)
             goal = max(0.0 if settled else inner * unit, ROUNDING if idle else 0.5 * problem.goal)
             before = detached
@@ -94,6 +101,7 @@ class ActiveSet(Solver, abc.ABC):
             if residuals[-1] < best[1]:
                 best = (p, residuals[-1])
             idle = 0 if unit < 0.9 * best_unit else idle + 1
+            again = again if idle else 0
             best_unit = min(best_unit, unit)
             if idle > 0 and idle % 2 == 0:
                 inner = max(0.1 * inner, 1e-8)
