@@ -1,6 +1,10 @@
 """Liquids that let go of walls: solvers for the mixed linear complementarity problem of separating solid boundaries."""
 
 from unstick.checks import InvalidSystem
+from unstick.fields import CellField, FaceField
+from unstick.grid import Grid
+from unstick.pressure.assemble import assemble
+from unstick.pressure.project import divergence, project
 from unstick.problem import AIR, LIQUID, SOLID, PressureSystem, Stencil
 from unstick.result import SolveError, SolveResult, Status, UnsupportedSystem
 from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS, solve
@@ -13,6 +17,9 @@ __all__ = [
     "LIQUID",
     "SOLID",
     "SOLVERS",
+    "CellField",
+    "FaceField",
+    "Grid",
     "InvalidSystem",
     "PressureSystem",
     "SolveError",
@@ -21,5 +28,8 @@ __all__ = [
     "Stencil",
     "UnsupportedSystem",
     "__version__",
+    "assemble",
+    "divergence",
+    "project",
     "solve",
 ]

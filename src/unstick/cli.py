@@ -26,6 +26,7 @@ app = App(
     name="unstick",
     help="Liquids that let go of walls: solvers for the pressure problem of separating solid boundaries.",
     version=f"unstick {__version__}",
+    suppress_keyboard_interrupt=False,
 )
 
 

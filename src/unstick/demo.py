@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from unstick.bench.frames import Frame, frame
+from unstick.bench.frames import DT, GRAVITY, Family, Frame, Motion, Surface
 from unstick.checks import InvalidSystem
+from unstick.geometry.shapes import Sphere
 from unstick.grid import Array
 from unstick.pressure.assemble import assemble
 from unstick.pressure.project import project
@@ -20,6 +21,14 @@ from unstick.result import SolveResult
 from unstick.solvers.table import SOLVERS
 
 WATER = 1000.0
+# Liquid in the left half of a ball, at rest until it begins to fall.
+HALF_FULL = Family(
+    "half-full sphere",
+    Sphere((0.5, 0.5, 0.5), 0.4),
+    Surface(level=0.5, slope=(0.15, 0.1), ripple=0.02, waves=3.0),
+    Motion(swirl=0.0, strain=0.0, wave=0.0, waves=1.0),  # and a fall of one step
+    3,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ def run(size: int, out: Path, console: Console) -> int:
         raise InvalidSystem(f"--size is {size}; give a number of cells along a side from 16 to 512")
     if out.exists() and not out.is_dir():
         raise InvalidSystem(f"--out is {out}, which is a file; give a directory")
-    scene = frame("sphere", size)
+    scene = HALF_FULL(size)
     halves = [solve(scene, walls) for walls in ("sticking", "separating")]
     for half in halves:
         console.print(sentence(half), highlight=False)
@@ -50,7 +59,7 @@ def run(size: int, out: Path, console: Console) -> int:
 def solve(scene: Frame, walls: str) -> Half:
     system = assemble(scene.grid, scene.liquid_phi, scene.solid_phi, scene.velocity, scene.dt, WATER, walls=walls)
     solver = SOLVERS["default"]()
-    solver.solve(frame("sphere", 16).system(walls))  # compile before the clock starts
+    solver.solve(HALF_FULL(16).system(walls))  # compile before the clock starts
     start = time.perf_counter()
     result = solver.solve(system)
     seconds = time.perf_counter() - start
@@ -123,7 +132,7 @@ def panel(axis: Any, scene: Frame, half: Half, liquid: Array, reach: float) -> A
     clear = 0.25 * (solid[:-1, :-1] + solid[1:, :-1] + solid[:-1, 1:] + solid[1:, 1:]) > h  # no face of the cell is closed
     shown = (liquid[:, :, k] & clear)[at, at]
     u, v = (component[at, at] for component in half.velocity)
-    longest = 1.0 * every * h / (scene.dt * 9.81)  # an arrow of free fall spans the gap between two
+    longest = 1.0 * every * h / (scene.dt * GRAVITY)  # an arrow of free fall spans the gap between two
     axis.quiver(
         x[shown], y[shown], longest * u[shown], longest * v[shown],
         angles="xy", scale_units="xy", scale=1.0, color="#111111", width=0.0035, headwidth=4, zorder=4,

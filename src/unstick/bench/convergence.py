@@ -9,8 +9,9 @@ from unstick.bench.harness import Cell, Options, Report, Table
 from unstick.bench.plots import lines
 from unstick.bench.published import FRAME_COUNTS, lai
 from unstick.result import SolveResult, UnsupportedSystem
+from unstick.solvers.table import SOLVERS
 
-METHODS = ("fas-mg", "pi-mg", "pe-mg", "fmg")
+METHODS = tuple(name for name in ("fas-mg", "pi-mg", "pe-mg", "fmg") if name in SOLVERS)
 FIGURES = {"sphere": "6.9", "sphere-box": "6.10", "double-sphere": "6.11"}
 
 
