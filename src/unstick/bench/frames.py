@@ -130,12 +130,14 @@ def frame(name: str, n: int, margin: int = 0, dtype: npt.DTypeLike = np.float64)
     return FRAMES[name](n, margin, dtype)
 
 
-_SURFACE = Surface(level=0.56, slope=(-0.41, 0.33), ripple=0.03, waves=2.0)
-_MOTION = Motion(swirl=-0.07, strain=0.42, wave=0.1, waves=1.0)
+_SURFACE = Surface(level=0.5, slope=(-0.23, 0.47), ripple=0.02, waves=2.0)  # half of the sphere is full
+_MOTION = Motion(swirl=-0.07, strain=0.51, wave=0.13, waves=1.0)
 _SURFACE_SPHERES = Surface(level=0.55, slope=(-0.19, 0.62), ripple=0.05, waves=2.0)
 _MOTION_SPHERES = Motion(swirl=0.0, strain=0.18, wave=0.1, waves=1.0)
 _SURFACE_CIRCLE = Surface(level=0.57, slope=(-0.27, 0.0), ripple=0.02, waves=2.0)
 _MOTION_CIRCLE = Motion(swirl=-0.25, strain=0.33, wave=0.11, waves=1.0)
+_SURFACE_SQUARE = Surface(level=0.56, slope=(-0.41, 0.0), ripple=0.03, waves=2.0)
+_MOTION_SQUARE = Motion(swirl=-0.07, strain=0.42, wave=0.1, waves=1.0)
 
 _BALL = Sphere((0.5, 0.5, 0.5), 0.4)
 _CUBOID = Box((0.3, 0.36, 0.32), (0.5, 0.5, 0.68))
@@ -163,7 +165,7 @@ FRAMES: dict[str, Family] = {
         Family("sphere-box", _BALL - _CUBOID, _SURFACE, _MOTION, 3),
         Family("double-sphere", _SPHERES, _SURFACE_SPHERES, _MOTION_SPHERES, 3, dry=_HOLLOW_HIGH),
         Family("circle", Sphere((0.5, 0.5), 0.4), _SURFACE_CIRCLE, _MOTION_CIRCLE, 2),
-        Family("square", Box((0.1, 0.1), (0.9, 0.9)), _SURFACE, _MOTION, 2),
-        Family("maze", _MAZE, _SURFACE, _MOTION, 2),
+        Family("square", Box((0.1, 0.1), (0.9, 0.9)), _SURFACE_SQUARE, _MOTION_SQUARE, 2),
+        Family("maze", _MAZE, _SURFACE_SQUARE, _MOTION_SQUARE, 2),
     )
 }
