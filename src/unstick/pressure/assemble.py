@@ -11,6 +11,7 @@ from unstick.checks import InvalidSystem
 from unstick.fields import FaceField
 from unstick.geometry.liquid import THETA_MIN
 from unstick.grid import Array, Grid
+from unstick.kernels import warm
 from unstick.kernels.assembly import fill_cells, fill_stencil, liquid_extents
 from unstick.pressure.inputs import Domain, SolidVelocity, read_solid_velocity, read_velocity, read_walls, require_step
 from unstick.problem import AIR, LIQUID, SOLID, PressureSystem, Stencil
@@ -34,6 +35,7 @@ def assemble(
     walls: 'separating' makes contact rows of all rows with a face fraction below 1, 'sticking' of none; a boolean array chooses by cell.
     Arrays may be float32 or float64; the system is float64, on the tight box of its rows.
     """
+    warm.announce()
     require_step(dt, density, theta_min)
     domain = Domain.read(grid, liquid_phi, solid_phi)
     faces = read_velocity("velocity", grid, velocity)

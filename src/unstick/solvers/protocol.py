@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unstick.checks import InvalidSystem, require_count, require_positive
+from unstick.kernels import warm
 from unstick.problem import Array, PressureSystem
 from unstick.result import SolveResult, Status
 from unstick.solvers.compact import Compact, Lattice, compact
@@ -83,6 +84,7 @@ class Solver(abc.ABC):
     name: ClassVar[str] = "solver"
 
     def __post_init__(self) -> None:
+        warm.announce()
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
 
