@@ -12,18 +12,15 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from unstick.checks import InvalidSystem, require_count
-from unstick.kernels import reduce, sparse_relax, sparse_transfer
-from unstick.problem import Array, PressureSystem, Stencil
-from unstick.result import Status, UnsupportedSystem
+from unstick.kernels import sparse_transfer
+from unstick.problem import PressureSystem
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.multigrid.coarse import CoarseMatrices, Galerkin
+from unstick.solvers.multigrid.drive import refuse_without_grid, repeat
 from unstick.solvers.multigrid.hierarchy import Hierarchy
 from unstick.solvers.multigrid.nonlinear import NonlinearCycle, Shape
 from unstick.solvers.multigrid.transfers import Transfer
 from unstick.solvers.protocol import Outcome, Problem, Solver, Start
-
-SLOW = 0.5  # a cycle's step is lengthened when the energy would still fall beyond 1.5 times its length
-PATIENCE = 25  # cycles without progress after which the residual counts as stagnant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +65,7 @@ class FasMg(Solver):
             finest.x[:] = start.p
             if start.detached is not None:
                 finest.x[start.detached] = 0.0
-        return iterate_cycles(self, cycle, problem, ledger)
-
-
-def refuse_without_grid(name: str, system: PressureSystem) -> None:
-    if not isinstance(system.A, Stencil):
-        raise UnsupportedSystem(
-            f"{name} is a geometric multigrid and needs a grid: give from_matrix(..., shape=(nx, ny[, nz])), "
-            "or take a solver for any matrix: 'default', 'pi-pcg', 'newton' or 'pgs'"
-        )
+        return repeat(self, cycle, problem, ledger, stretch=self.line_search)
 
 
 def nested_start(cycle: NonlinearCycle, ledger: Ledger) -> None:
@@ -100,62 +89,3 @@ def nested_start(cycle: NonlinearCycle, ledger: Ledger) -> None:
         if at > 0:
             cycle.run(at)
             cycle.release(at)
-
-
-def iterate_cycles(solver: Solver, cycle: NonlinearCycle, problem: Problem, ledger: Ledger) -> Outcome:
-    """Cycles on the finest level until the stopping test holds, or the residual stops falling."""
-    v = cycle.fields[0]
-    history: list[float] = []
-    norm = _norm(cycle, problem, v.r)
-    best, best_at = np.inf, 0
-    status = Status.ITERATION_LIMIT
-    for count in range(solver.max_iterations + 1):
-        if count:
-            before, r_before = v.x.copy(), v.r.copy()
-            cycle.run(0)
-            ledger.count("cycles")
-            norm = _norm(cycle, problem, v.r)
-            if norm > problem.goal and _stretch(cycle, before, r_before, ledger):
-                norm = _norm(cycle, problem, v.r)
-            history.append(norm)
-            if solver.on_iteration is not None:
-                solver.on_iteration(count, norm)
-        if not np.isfinite(norm):
-            status = Status.DIVERGED
-        elif norm <= problem.goal:
-            status = Status.CONVERGED
-        elif count - best_at > PATIENCE:
-            status = Status.STAGNATED
-        if status is not Status.ITERATION_LIMIT:
-            break
-        if norm < 0.9 * best:
-            best, best_at = norm, count
-    return Outcome(v.x.copy(), status, len(history), len(history), tuple(history))
-
-
-def _stretch(cycle: NonlinearCycle, before: Array, r_before: Array, ledger: Ledger) -> bool:
-    """Exact line search along the step of the whole cycle, when it pays.
-
-    A nearly closed pocket leaves one slow mode behind; the cycle's step is then that mode, times one minus its rate.
-    A step = r_before - r, so the search costs no product with A. The step is lengthened at most to where it stays feasible.
-    """
-    v = cycle.fields[0]
-    step = v.x - before
-    slope, curvature = reduce.dot(v.r, step), reduce.dot(r_before, step) - reduce.dot(v.r, step)
-    if not curvature > 0.0 or slope <= SLOW * curvature:
-        return False
-    falling = (step < 0) & np.isfinite(v.lower)
-    room = float(np.min((v.lower[falling] - v.x[falling]) / step[falling], initial=np.inf))
-    more = min(slope / curvature, room)
-    if not more > 0.0:
-        return False
-    sparse_relax.add_scaled(v.x, more, step, v.lower)
-    ledger.count("stretches")
-    return True
-
-
-def _norm(cycle: NonlinearCycle, problem: Problem, scratch: Array) -> float:
-    r = cycle.residual(0)
-    natural = np.empty_like(r)
-    sparse_relax.natural(problem.contact, problem.weight, cycle.fields[0].x, r, natural)
-    return reduce.max_abs(natural)

@@ -8,6 +8,7 @@ from unstick.result import SolveResult
 from unstick.solvers.active_mg import PenaltyMG, PolicyMG
 from unstick.solvers.default import Default, MultigridPCG
 from unstick.solvers.fas import FasMg
+from unstick.solvers.fas_literal import FasLiteral
 from unstick.solvers.fft import FFT
 from unstick.solvers.mprgp import MPRGP
 from unstick.solvers.multigrid.linear import MultigridSolver
@@ -25,6 +26,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "pe-pcg": PenaltyPCG,
     "pe-mg": PenaltyMG,
     "fas-mg": FasMg,
+    "fas-literal": FasLiteral,
     "newton": Newton,
     "mprgp": MPRGP,
     "pgs": PGS,

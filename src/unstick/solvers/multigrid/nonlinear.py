@@ -48,6 +48,24 @@ class NonlinearCycle:
         self.changes = 0  # rows whose policy changed in the last cycle
         self._cut = 0
 
+    @property
+    def x(self) -> Array:
+        return self.fields[0].x
+
+    @property
+    def r(self) -> Array:
+        return self.fields[0].r
+
+    @property
+    def lower(self) -> Array:
+        return self.fields[0].lower
+
+    def advance(self) -> None:
+        self.run(0)
+
+    def update_residual(self) -> None:
+        self.residual(0)
+
     def run(self, top: int) -> None:
         """One cycle for the problem of level `top`, whose policy is updated after the first sweeps."""
         self._cycle(top, top, self.shape)
