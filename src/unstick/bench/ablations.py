@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstick.bench.cases import LAI, run_once, system_of
+from unstick.bench.cases import LAI, compile_first, run_once, system_of
 from unstick.bench.harness import Cell, Options, Report, Table
 from unstick.bench.published import ABLATIONS, lai
 from unstick.solvers.fas import FasMg
@@ -38,7 +38,7 @@ def run(options: Options) -> Report:
         for size in sizes:
             for title, (chosen, bad) in VARIANTS.items():
                 step(f"{title} at {size}", size**3 * (8.0 if bad else 1.0))
-                run_once(chosen, system_of("sphere", 16))
+                compile_first(chosen)
                 done = run_once(chosen, system_of("sphere", size))
                 result = done.result
                 counts[title].append(done.iterations)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from unstick.bench.frames import FRAMES
 from unstick.bench.frames import frame as build
 from unstick.bench.harness import using_threads
 from unstick.problem import Array, PressureSystem
@@ -62,11 +63,9 @@ def run_best(chosen: Solver, system: PressureSystem, repeats: int = 3, guess: Ar
     return Run(runs[0].result, min(r.seconds for r in runs))
 
 
-def compiled(chosen: Solver, frame: str) -> None:
-    """Solve the frame once on a tiny grid, so that compilation is not timed."""
-    tiny = replace(chosen, max_iterations=min(chosen.max_iterations, 50))
-    tiny.solve(system_of(frame, 16))
-    chosen.solve(system_of(frame, 16))
+def compile_first(chosen: Solver, frame: str = "sphere") -> None:
+    """Solve a small system once, so that compilation is not timed: large enough for the kernels that large ones use."""
+    chosen.solve(system_of(frame, 32 if FRAMES[frame].dimension == 3 else 96))
 
 
 def detached_share(result: SolveResult) -> float:

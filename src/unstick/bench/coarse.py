@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unstick.bench.cases import LAI, run_best, system_of
+from unstick.bench.cases import LAI, compile_first, run_best, system_of
 from unstick.bench.harness import Cell, Options, Report, Table, cpu_seconds, ratio
 from unstick.bench.plots import lines
 from unstick.bench.published import ABLATIONS, COARSE_SECONDS, COARSE_SIZES, lai
@@ -98,7 +98,7 @@ def figure_6_12(options: Options) -> Report:
             for kind in ("barycentric", "trilinear"):
                 step(f"{kind} at {size}", float(size) ** 3 * (1.0 if kind == "barycentric" else 4.0))
                 chosen = FasMg(**LAI, transfer=Transfer(kind=kind))
-                chosen.solve(system_of("sphere", 16))
+                compile_first(chosen)
                 done = run_best(chosen, system_of("sphere", size), 3 if size <= 64 else 1)
                 seconds[kind] = done.seconds
                 curves[kind][0].append(size)

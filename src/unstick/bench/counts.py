@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstick.bench.cases import LAI, Run, detached_share, run_best, run_once, solver, system_of
+from unstick.bench.cases import LAI, Run, compile_first, detached_share, run_best, run_once, solver, system_of
 from unstick.bench.harness import Cell, Options, Report, Table, ratio
 from unstick.bench.published import FRAME_COUNTS, FRAME_TABLE, LINEAR_PCG, lai
 from unstick.result import UnsupportedSystem
@@ -122,7 +122,7 @@ def _measure(name: str, frame: str, size: int) -> Run | None:
     """None when the solver refuses the system."""
     chosen = solver(name, **options_of(name))
     try:
-        run_once(chosen, system_of(frame, 16))  # compiled before it is timed
+        compile_first(chosen, frame)
         system = system_of(frame, size)
         return run_best(chosen, system) if size <= 64 else run_once(chosen, system)
     except UnsupportedSystem:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from unstick.bench.cases import LAI, solver
+from unstick.bench.cases import LAI, compile_first, solver
 from unstick.bench.frames import frame
 from unstick.bench.harness import Cell, Options, Report, Table, cpu_seconds
 
@@ -20,10 +20,10 @@ def run(options: Options) -> Report:
     chosen = solver("default", **LAI)
     with options.meter.steps(sum(20.0 * s**3 for s in sizes), "empty space") as step:
         for size in sizes:
-            chosen.solve(frame("sphere", 16).system())
+            compile_first(chosen)
             tight, wide = frame("sphere", size), frame("sphere", size, margin=size // 2)
             step(f"{size}, assembly", 6.0 * size**3)
-            assembly = in_turn((lambda: tight.system(), lambda: wide.system()))
+            assembly = in_turn((tight.system, wide.system))
             systems = tight.system(), wide.system()
             step(f"{size}, solve", 14.0 * size**3)
             solve = in_turn((lambda a=systems[0]: chosen.solve(a), lambda a=systems[1]: chosen.solve(a)))  # type: ignore[misc]

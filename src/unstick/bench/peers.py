@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from unstick.bench.cases import LAI, run_best, solver, system_of
+from unstick.bench.cases import LAI, compile_first, run_best, solver, system_of
 from unstick.bench.harness import Cell, Options, Report, Table
 from unstick.problem import Array, PressureSystem
 from unstick.solvers.compact import compact
@@ -182,7 +182,7 @@ def run(options: Options) -> Report:
             reference = None
             for name in ours:
                 step(f"{name} at {size}", size**3)
-                run_best(solver(name, **LAI), system_of("sphere", 16), 1)
+                compile_first(solver(name, **LAI))
                 done = run_best(solver(name, **LAI), system)
                 reference = reference or done.seconds
                 result = done.result

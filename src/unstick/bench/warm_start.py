@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unstick.bench.cases import LAI, run_best, solver, system_of
+from unstick.bench.cases import LAI, compile_first, run_best, solver, system_of
 from unstick.bench.harness import Cell, Options, Report, Table
 from unstick.problem import PressureSystem
 
@@ -32,7 +32,7 @@ def run(options: Options) -> Report:
             for size in sizes:
                 step(f"{frame} at {size}", 4.0 * size**3)
                 for chosen in (ours, linear):
-                    chosen.solve(system_of(frame, 16))
+                    compile_first(chosen, frame)
                 before = ours.solve(system_of(frame, size))
                 after = changed(system_of(frame, size), CHANGE)
                 repeats = 3 if size <= 128 else 1

@@ -167,14 +167,15 @@ class Fine:
 
 def pack_system(layout: Layout, A: Stencil, b: Array, contact: Array, mean: float, largest: float) -> Fine:
     size, rows = int(layout.start[1]), (0, int(layout.begin[1]))
-    strips = []
+    strips: list[Array] = []
     for box, factor in zip((*couplings(A), planes(b)), (*(4 * [1.0 / mean]), -1.0 / largest), strict=True):
         target = np.zeros(size)
         rows_pack.pack(box, target, factor, layout.off, layout.par, layout.place, *rows)
         strips.append(target)
     touching = np.zeros(layout.storage, dtype=np.uint8)
     rows_pack.pack_mask(planes(contact.view(np.uint8)), touching, layout.off, layout.par, layout.place, *rows)
-    return Fine(*strips, p=np.zeros(size), d=np.zeros(size), contact=touching)
+    wx, wy, wz, e, g = strips
+    return Fine(wx=wx, wy=wy, wz=wz, e=e, g=g, p=np.zeros(size), d=np.zeros(size), contact=touching)
 
 
 def make_levels(layout: Layout, fine: Fine) -> Levels:
@@ -186,10 +187,12 @@ def make_levels(layout: Layout, fine: Fine) -> Levels:
     d, q, v = (np.zeros(size, dtype=np.float32) for _ in range(3))
     count = len(layout.par)
     flag, todo = np.zeros(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
-    levels = Levels(*arrays, d=d, q=q, v=v, flag=flag, todo=todo, part=np.zeros((len(layout.blocks), 5)))
+    wx, wy, wz, e, inv, x, f, r = arrays
+    part = np.zeros((len(layout.blocks), 5))
+    levels = Levels(wx=wx, wy=wy, wz=wz, e=e, inv=inv, x=x, f=f, r=r, d=d, q=q, v=v, flag=flag, todo=todo, part=part)
     first = int(layout.begin[1])
     todo[:first] = np.arange(first)
-    rows_coarsen.invert(levels.inv, *arrays[:4], layout.off, layout.nbr, layout.par, layout.span, todo, first)
+    rows_coarsen.invert(levels.inv, wx, wy, wz, e, layout.off, layout.nbr, layout.par, layout.span, todo, first)
     return levels
 
 
