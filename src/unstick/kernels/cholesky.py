@@ -130,21 +130,28 @@ def forward_multiply(at: Array, to: Array, v: Array, r: Array, out: Array) -> No
             out[U64(to[a])] -= v[a] * r[i]
 
 
+@njit(cache=True, error_model="numpy")
+def _advance_piece(alpha: float, t: Array, z: Array, x: Array, r: Array, start: int, stop: int) -> float:
+    s = 0.0
+    for i in range(start, stop):
+        x[i] += alpha * t[i]
+        q = r[i] - alpha * (t[i] + z[i])
+        r[i] = q
+        z[i] = 0.0
+        s += q * q
+    return s
+
+
 @njit(cache=True, error_model="numpy", parallel=True)
 def advance(alpha: float, t: Array, z: Array, x: Array, r: Array) -> float:
     """x += alpha t, r -= alpha (t + z), z = 0; returns r . r, the same for any number of threads"""
     n = x.size
     chunks = (n + CHUNK - 1) // CHUNK
+    if chunks <= 1:
+        return _advance_piece(alpha, t, z, x, r, 0, n)
     part = np.empty(chunks)
     for c in prange(chunks):
-        s = 0.0
-        for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
-            x[i] += alpha * t[i]
-            q = r[i] - alpha * (t[i] + z[i])
-            r[i] = q
-            z[i] = 0.0
-            s += q * q
-        part[c] = s
+        part[c] = _advance_piece(alpha, t, z, x, r, c * CHUNK, min(n, (c + 1) * CHUNK))
     s = 0.0
     for c in range(chunks):
         s += part[c]

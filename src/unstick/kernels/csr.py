@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from numba import njit, prange
 
 from unstick.kernels.reduce import Array
+from unstick.kernels.twins import twins
+
+SERIAL = 4096  # rows up to which starting threads costs more than it saves
 
 
-@njit(cache=True, error_model="numpy", parallel=True)
-def multiply(ptr: Array, idx: Array, val: Array, x: Array, out: Array) -> None:
+def _multiply(ptr: Array, idx: Array, val: Array, x: Array, out: Array) -> None:
     """out = A x"""
     for i in prange(out.size):
         s = 0.0
@@ -17,8 +21,7 @@ def multiply(ptr: Array, idx: Array, val: Array, x: Array, out: Array) -> None:
         out[i] = s
 
 
-@njit(cache=True, error_model="numpy", parallel=True)
-def affine(ptr: Array, idx: Array, val: Array, b: Array, x: Array, out: Array) -> None:
+def _affine(ptr: Array, idx: Array, val: Array, b: Array, x: Array, out: Array) -> None:
     """out = A x + b"""
     for i in prange(out.size):
         s = b[i]
@@ -27,8 +30,7 @@ def affine(ptr: Array, idx: Array, val: Array, b: Array, x: Array, out: Array) -
         out[i] = s
 
 
-@njit(cache=True, error_model="numpy", parallel=True)
-def residual(ptr: Array, idx: Array, val: Array, rhs: Array, x: Array, out: Array) -> None:
+def _residual(ptr: Array, idx: Array, val: Array, rhs: Array, x: Array, out: Array) -> None:
     """out = rhs - A x"""
     for i in prange(out.size):
         s = rhs[i]
@@ -37,14 +39,30 @@ def residual(ptr: Array, idx: Array, val: Array, rhs: Array, x: Array, out: Arra
         out[i] = s
 
 
-@njit(cache=True, error_model="numpy", parallel=True)
-def multiply_masked(ptr: Array, idx: Array, val: Array, free: Array, x: Array, out: Array) -> None:
+def _multiply_masked(ptr: Array, idx: Array, val: Array, free: Array, x: Array, out: Array) -> None:
     """out = Lambda A x with Lambda = diag(free); x must be zero on rows that are not free"""
     for i in prange(out.size):
         s = 0.0
         for k in range(ptr[i], ptr[i + 1]):
             s += val[k] * x[idx[k]]
         out[i] = s if free[i] else 0.0
+
+
+def _by_size(loop: Callable[..., None]) -> Callable[..., None]:
+    """The loop on one thread for short vectors, on all for long ones; its last argument is the result."""
+    parallel, serial = twins(loop, error_model="numpy")
+
+    def run(*args: Array) -> None:
+        (serial if args[-1].size <= SERIAL else parallel)(*args)
+
+    run.__doc__ = loop.__doc__
+    return run
+
+
+multiply = _by_size(_multiply)
+affine = _by_size(_affine)
+residual = _by_size(_residual)
+multiply_masked = _by_size(_multiply_masked)
 
 
 @njit(cache=True, error_model="numpy")
