@@ -1,0 +1,1 @@
+"""Multigrid on compact sparse matrices, from interchangeable parts: transfers, coarse matrices, cycles."""
