@@ -190,6 +190,21 @@ def test_single_precision_fields_give_the_system_of_their_values(shape):
         np.testing.assert_array_equal(single.row_contact, other.row_contact)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_kernels_do_the_same_without_the_compiler(shape, monkeypatch):
+    import unstick.pressure.assemble as module
+
+    fields = random_fields(shape, 15)
+    compiled = assemble(*fields[:4], 0.01, solid_velocity=fields[4])
+    for name in ("liquid_extents", "fill_stencil"):
+        monkeypatch.setattr(module, name, getattr(module, name).py_func)
+    plain = assemble(*fields[:4], 0.01, solid_velocity=fields[4])
+    for name in ("wx", "wy", "wz", "excess"):
+        np.testing.assert_allclose(getattr(plain.A, name), getattr(compiled.A, name), rtol=1e-14)
+    np.testing.assert_allclose(plain.row_b, compiled.row_b, rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(plain.row_contact, compiled.row_contact)
+
+
 def test_one_and_two_threads_give_the_same_bits():
     grid, liquid, solid, velocity, wall = random_fields((30, 20, 25), 9)
     systems = []
