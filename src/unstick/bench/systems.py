@@ -240,6 +240,24 @@ def no_contact(rng: Generator) -> PressureSystem:
     return made.system()
 
 
+def full_box(rng: Generator) -> PressureSystem:
+    """A box full of liquid, some sides open to air as a whole, contact on the others: what fast transforms take."""
+    made = cut(rng)
+    A, contact = sp.csr_array((1, 1)), np.zeros(made.box, dtype=bool)
+    for axis, n in enumerate(made.box):
+        open_below, open_above = (rng.random(2) < (0.4 if n > 1 else 0.0)) if rng.random() < 0.8 else (False, False)
+        T = sp.diags_array([[-1.0] * (n - 1), [2.0] * n, [-1.0] * (n - 1)], offsets=[-1, 0, 1]).tolil()
+        for end, is_open in ((0, open_below), (n - 1, open_above)):
+            T[end, end] += 1.0 if is_open else -1.0  # p = 0 on the face, or nothing beyond it
+            at = [slice(None)] * 3
+            at[axis] = slice(end, end + 1)
+            contact[tuple(at)] |= n > 1 and not is_open
+        T = sp.csr_array(T) * rng.uniform(0.5, 2.0)
+        A = T if axis == 0 else sp.kronsum(T, A, format="csr")
+    b = rng.normal(size=contact.size) + rng.normal()
+    return Draft(sp.csr_array(A), b, contact.reshape(-1), made.box[:2] if made.box[2] == 1 else made.box).system()
+
+
 def _graph(rng: Generator, points: Array, contact_part: float) -> Draft:
     """Random conductances on the edges of a triangulation; some outer nodes meet air."""
     mesh = Delaunay(points)
@@ -283,5 +301,6 @@ KINDS: dict[str, Callable[[Generator], PressureSystem]] = {
     "pocket, expanding": pocket_expanding,
     "all contact": all_contact,
     "no contact": no_contact,
+    "full box": full_box,
     "unstructured": unstructured,
 }
