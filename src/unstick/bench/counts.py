@@ -69,7 +69,7 @@ def table_6_6(options: Options) -> Report:
 
 
 def _one(frame: str, options: Options) -> Report:
-    names = ("default", *(name for name in FRAME_COUNTS[frame] if name in SOLVERS))
+    names = ("default", *(name for name in FRAME_COUNTS[frame] if name in SOLVERS), "mgpcg", "pcg")
     return compare(f"lai-table-{FRAME_TABLE[frame]}", (frame,), options.sizes_or(32, 64, 128, 256), names, options)
 
 
