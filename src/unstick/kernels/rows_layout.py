@@ -6,7 +6,7 @@ from numba import njit, prange
 
 @njit(parallel=True, cache=True)
 def row_ranges(wx, wy, wz, e, k0, k1, total, largest, b):
-    """First and one past the last cell with a row in (i, j); by plane i the sum of a_ii, the number of rows, max|b|, null rows with b != 0."""
+    """First and one past the last cell with a row in (i, j); by plane i: sum of a_ii, number of rows, max|b|, null rows with b != 0."""
     ni, nj, nk = e.shape
     for i in prange(ni):
         for j in range(nj):

@@ -35,8 +35,9 @@ def _row_pattern(c: int, tptr: Array, tidx: Array, aptr: Array, aidx: Array, ppt
 
 @njit(cache=True, parallel=True)
 def pattern(
-    fill: bool, chunks: int, tptr: Array, tidx: Array, aptr: Array, aidx: Array, pptr: Array, pidx: Array, widest: int, out_ptr: Array, out_idx: Array
-) -> None:
+    fill: bool, chunks: int, tptr: Array, tidx: Array, aptr: Array, aidx: Array, pptr: Array, pidx: Array, widest: int,
+    out_ptr: Array, out_idx: Array,
+) -> None:  # fmt: skip
     """Row lengths of P^T A P into out_ptr[1:] (`fill` False), or its sorted columns at out_ptr (`fill` True)."""
     n = tptr.size - 1
     for chunk in prange(chunks):
@@ -95,13 +96,11 @@ def product(
             work[chunk] += _row_values(
                 rows[s], scale, tptr, tidx, tval, free, aptr, aidx, aval, pptr, pidx, pval, cptr, cidx, cval, inv, place
             )
-    return work.sum()
+    return int(work.sum())
 
 
 @njit(cache=True)
-def mark_above(
-    changed_rows: Array, changed_free: Array, aptr: Array, aidx: Array, pptr: Array, pidx: Array, touched: Array
-) -> None:
+def mark_above(changed_rows: Array, changed_free: Array, aptr: Array, aidx: Array, pptr: Array, pidx: Array, touched: Array) -> None:
     """Coarse rows whose values depend on the changed fine rows, or on the changed entries of Lambda."""
     for s in range(changed_rows.size):
         i = changed_rows[s]

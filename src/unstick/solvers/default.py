@@ -67,7 +67,10 @@ def rescue(solver: Solver, method: Solver, stalled: SolveResult) -> SolveResult:
     """Let a slower, sturdier method go on from where multigrid stalled; keep the better of the two."""
     other = method.solve(stalled.system, stalled)
     better = other if other.residual < stalled.residual else stalled
-    note = f"multigrid stalled at a residual of {stalled.residual:.3g} after {stalled.outer_iterations} outer iterations; {method.name} went on"
+    note = (
+        f"multigrid stalled at a residual of {stalled.residual:.3g} after {stalled.outer_iterations} outer iterations; "
+        f"{method.name} went on"
+    )
     return replace(
         better,
         solver=solver.name,

@@ -31,7 +31,8 @@ def lifts(total: Array, magnitude: Array, size: Array, may_detach: Array) -> tup
         )
     if loose.any():
         notes.append(
-            f"{int(loose.sum())} closed pockets without contact rows had a net flow of {np.abs(total[loose]).sum():.3g}; it was removed evenly"
+            f"{int(loose.sum())} closed pockets without contact rows had a net flow of "
+            f"{np.abs(total[loose]).sum():.3g}; it was removed evenly"
         )
     return lift, notes
 

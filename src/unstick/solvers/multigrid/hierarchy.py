@@ -132,5 +132,3 @@ class Hierarchy:
             lines.append(f"{at:>5} {box:>16} {level.n:>10} {level.A.nnz:>11} {level.A.nnz / max(level.n, 1):>8.2f} {transfers:>11}")
         lines.append(f"operator complexity {self.operator_complexity:.2f}")
         return "\n".join(lines)
-
-

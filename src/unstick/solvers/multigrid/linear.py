@@ -58,7 +58,7 @@ class Multigrid(LinearMethod):
 
     def _set_up(self, A: sp.csr_array, lattice: Lattice | None, ledger: Ledger, free: Array | None) -> tuple[FreeRows, LinearCycle]:
         if lattice is None:
-            raise UnsupportedSystem("geometric multigrid needs the rows' grid coordinates; take IncompleteCholesky for a matrix without a grid")
+            raise UnsupportedSystem("geometric multigrid needs grid coordinates of the rows; without a grid take IncompleteCholesky")
         rows = FreeRows(A, free, ledger)
         hierarchy = Hierarchy.build(A, lattice, self.transfer, self.coarse, ledger)
         finest = hierarchy.levels[0]

@@ -137,9 +137,7 @@ class NonlinearCycle:
         down = level.down
         assert down is not None
         T = down.T
-        sparse_transfer.restrict_full(
-            T.ptr, T.idx, T.val, down.scale, level.free, v.contact, v.r, v.x, w.r, w.x, w.contact
-        )
+        sparse_transfer.restrict_full(T.ptr, T.idx, T.val, down.scale, level.free, v.contact, v.r, v.x, w.r, w.x, w.contact)
         sparse_relax.obstacles(w.contact, w.x, w.lower)
         np.copyto(w.before, w.x)
         csr.multiply(below.A.ptr, below.A.idx, below.A.val, w.x, w.f)
