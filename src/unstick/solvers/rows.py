@@ -180,20 +180,15 @@ def pack_system(layout: Layout, A: Stencil, b: Array, contact: Array, mean: floa
 
 def make_levels(layout: Layout, fine: Fine) -> Levels:
     """Single-precision copies of the finest level; the coarser ones are still empty."""
-    size = layout.storage
-    arrays = [np.zeros(size, dtype=np.float32) for _ in range(8)]
-    for source, target in zip((fine.wx, fine.wy, fine.wz, fine.e), arrays, strict=False):
+    wx, wy, wz, e, inv, x, f, r, d, q, v = (np.zeros(layout.storage, dtype=np.float32) for _ in range(11))
+    for source, target in ((fine.wx, wx), (fine.wy, wy), (fine.wz, wz), (fine.e, e)):
         rows_pack.convert(source, target, int(layout.start[0]), int(layout.start[1]))
-    d, q, v = (np.zeros(size, dtype=np.float32) for _ in range(3))
-    count = len(layout.par)
-    flag, todo = np.zeros(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
-    wx, wy, wz, e, inv, x, f, r = arrays
-    part = np.zeros((len(layout.blocks), 5))
-    levels = Levels(wx=wx, wy=wy, wz=wz, e=e, inv=inv, x=x, f=f, r=r, d=d, q=q, v=v, flag=flag, todo=todo, part=part)
-    first = int(layout.begin[1])
+    count, first = len(layout.par), int(layout.begin[1])
+    todo = np.empty(count, dtype=np.int64)
     todo[:first] = np.arange(first)
-    rows_coarsen.invert(levels.inv, wx, wy, wz, e, layout.off, layout.nbr, layout.par, layout.span, todo, first)
-    return levels
+    rows_coarsen.invert(inv, wx, wy, wz, e, layout.off, layout.nbr, layout.par, layout.span, todo, first)
+    flag = np.zeros(count, dtype=np.bool_)
+    return Levels(wx, wy, wz, e, inv, x, f, r, d, q, v, flag, todo, np.zeros((len(layout.blocks), 5)))
 
 
 def rebuild(layout: Layout, levels: Levels, top: int) -> float:

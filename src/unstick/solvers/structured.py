@@ -154,8 +154,7 @@ class Run:
     def correct(self, level: int, goal: float, limit: int) -> tuple[int, Array]:
         """An approximate solution v of A v = residual on the free cells of a level; returns the number of steps and v."""
         tuning, levels = self.tuning, self.levels
-        single = Matrix(levels.e, levels.wx, levels.wy, levels.wz)
-        work = Work(levels.inv, levels.x, levels.f, levels.r, levels.d, levels.q, levels.v)
+        single, work = self.parts()
         if self.wide is not None and level == 0:
             vectors, matrix = self.wide, Matrix(self.fine.e, self.fine.wx, self.fine.wy, self.fine.wz)
         else:
@@ -170,6 +169,12 @@ class Run:
         if steps == 0:
             vectors[3][int(self.layout.start[level]) : int(self.layout.start[level + 1])] = 0
         return int(steps), vectors[3]
+
+    def parts(self) -> tuple[Matrix, Work]:
+        """The matrices and vectors of the cycle."""
+        levels = self.levels
+        work = Work(levels.inv, levels.x, levels.f, levels.r, levels.d, levels.q, levels.v)
+        return Matrix(levels.e, levels.wx, levels.wy, levels.wz), work
 
     def grids(self) -> Grids:
         layout = self.layout
