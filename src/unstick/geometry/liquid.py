@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from unstick.checks import InvalidSystem
 from unstick.geometry.solid import real_array
 from unstick.grid import Array, Grid
@@ -22,8 +20,3 @@ def liquid_at_cells(grid: Grid, liquid_phi: Any) -> Array:
             "one value for each cell centre, negative in the liquid"
         )
     return phi.reshape(grid.shape3)
-
-
-def surface_fraction(inside: Array, outside: Array, least: float = THETA_MIN) -> Array:
-    """theta = phi_i / (phi_i - phi_j) of links from liquid centres i to air centres j, clamped from below (eq. 3.34)."""
-    return np.asarray(np.maximum(inside / (inside - outside), least))
