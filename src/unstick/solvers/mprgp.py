@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from unstick.checks import require_positive
 from unstick.kernels import csr
 from unstick.kernels.reduce import dot
 from unstick.problem import Array
@@ -34,6 +35,10 @@ class MPRGP(Solver):
     proportion: float = 1.0  # Gamma: how much chopped gradient is tolerated beside the free one
 
     name: ClassVar[str] = "mprgp"
+
+    def __post_init__(self) -> None:
+        Solver.__post_init__(self)
+        require_positive("proportion", self.proportion)
 
     def iterate(self, problem: Problem, start: Start, ledger: Ledger) -> Outcome:
         s = 1.0 / np.sqrt(problem.diagonal)

@@ -120,5 +120,9 @@ class PCG(LinearSolver):
 
     name: ClassVar[str] = "pcg"
 
+    def __post_init__(self) -> None:
+        LinearSolver.__post_init__(self)
+        self.method()  # checks its options
+
     def method(self) -> LinearMethod:
         return IncompleteCholesky(modification=self.modification)

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unstick.checks import InvalidSystem
+from unstick.checks import InvalidSystem, require_count
 from unstick.problem import Array, PressureSystem
 from unstick.result import Status
 from unstick.solvers.control import Slack, first_control, next_control, pin_pockets, unit_residual
@@ -44,6 +44,8 @@ class ActiveSet(Solver, abc.ABC):
         Solver.__post_init__(self)
         if not 0.0 < self.inner < 1.0:
             raise InvalidSystem(f"inner is {self.inner!r}; it must be between 0 and 1")
+        require_count("max_outer", self.max_outer)
+        self.method()  # checks its own options
 
     @abc.abstractmethod
     def method(self) -> LinearMethod:
