@@ -223,6 +223,17 @@ def any_child(tptr: Array, tidx: Array, flag: Array, out: Array) -> None:
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
+def largest_child(tptr: Array, tidx: Array, flag: Array, value: Array, out: Array) -> None:
+    """The largest value among flagged children, -inf where there is none."""
+    for c in prange(out.size):
+        m = -np.inf
+        for k in range(tptr[c], tptr[c + 1]):
+            i = tidx[k]
+            m = max(m, value[i]) if flag[i] else m
+        out[c] = m
+
+
+@njit(cache=True, error_model="numpy", parallel=True)
 def prolong(ptr: Array, idx: Array, val: Array, free: Array, coarse: Array, out: Array) -> None:
     """out = Lambda P coarse"""
     for i in prange(out.size):
@@ -233,9 +244,7 @@ def prolong(ptr: Array, idx: Array, val: Array, free: Array, coarse: Array, out:
 
 
 @njit(cache=True, error_model="numpy", parallel=True)
-def prolong_step(
-    ptr: Array, idx: Array, val: Array, free: Array, coarse: Array, before: Array, x: Array, lower: Array, step: Array
-) -> int:
+def prolong_step(ptr: Array, idx: Array, val: Array, free: Array, coarse: Array, before: Array, x: Array, lower: Array, step: Array) -> int:
     """step = max(x + Lambda P (coarse - before), lower) - x; returns in how many rows the obstacle cut it."""
     cut = 0
     for i in prange(x.size):

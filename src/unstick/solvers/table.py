@@ -10,6 +10,7 @@ from unstick.solvers.default import Default, MultigridPCG
 from unstick.solvers.fas import FasMg
 from unstick.solvers.fas_literal import FasLiteral
 from unstick.solvers.fft import FFT
+from unstick.solvers.fullmg import FullMultigrid
 from unstick.solvers.mprgp import MPRGP
 from unstick.solvers.multigrid.linear import MultigridSolver
 from unstick.solvers.newton import Newton
@@ -27,6 +28,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "pe-mg": PenaltyMG,
     "fas-mg": FasMg,
     "fas-literal": FasLiteral,
+    "fmg": FullMultigrid,
     "newton": Newton,
     "mprgp": MPRGP,
     "pgs": PGS,
