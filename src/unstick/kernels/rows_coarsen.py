@@ -51,9 +51,9 @@ def coarsen(wx, wy, wz, e, inv, off, nbr, par, span, child, todo, count, width):
                         out += wz[zp + m] if inv[zp + m] == zero else zero
                         buffer[3, m] += free * out
                         keep = inv[own + m] != zero
-                        buffer[0, m] += fx * wx[own + m] if keep and inv[xm + m] != zero else zero
-                        buffer[1, m] += fy * wy[own + m] if keep and inv[ym + m] != zero else zero
-                        buffer[2, m] += fz * wz[own + m] if keep and inv[zm + m] != zero else zero
+                        buffer[0, m] += fx * wx[own + m] if keep & (inv[xm + m] != zero) else zero
+                        buffer[1, m] += fy * wy[own + m] if keep & (inv[ym + m] != zero) else zero
+                        buffer[2, m] += fz * wz[own + m] if keep & (inv[zm + m] != zero) else zero
             for c in range(2):
                 side = (par[row] + c) & 1
                 own = U(off[c, row] + lo)

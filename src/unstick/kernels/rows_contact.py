@@ -38,7 +38,8 @@ def inspect(p, g, contact, wx, wy, wz, e, weight, r, inv, flag, off, nbr, par, s
     """r = g - A p on free rows, zero on detached ones {contact, p <= 0, A p - g >= 0}, whose inv becomes 0.
 
     weight > 0 is Lai's absolute test in scaled units, weight = 0 the scale-free one (a_ii). flag marks rows whose detached set
-    changed. part, by block: norm of the stopping test, largest free |r|, number of changes, number detached, sum of |residuals|.
+    changed. part, by block: norm of the stopping test, largest free |r|, number of changes, number detached, sum of the residuals
+    (which is not finite if any of them is not).
     """
     o_zero, zero, one = r.dtype.type(0), p.dtype.type(0), p.dtype.type(1)
     r_one = inv.dtype.type(1)
@@ -67,23 +68,19 @@ def inspect(p, g, contact, wx, wy, wz, e, weight, r, inv, flag, off, nbr, par, s
                     slack = v - g[own + m] if d > zero else zero
                     touch = contact[own + m] != 0
                     bound = (weight if weight > zero else d) * x
-                    natural[m] = bound if touch and bound < slack else slack
-                    off_now = touch and x <= zero and slack >= zero and d > zero
-                    off_before = inv[own + m] == o_zero and d > zero
+                    natural[m] = bound if touch & (bound < slack) else slack
+                    off_now = touch & (x <= zero) & (slack >= zero) & (d > zero)
+                    off_before = (inv[own + m] == o_zero) & (d > zero)
                     changes[m] = (np.float32(1.0) if off_now != off_before else np.float32(0.0)) + (
                         np.float32(4096.0) if off_now else np.float32(0.0)
                     )
                     inverse = r_one / inv.dtype.type(d if d > zero else one)
-                    inv[own + m] = o_zero if off_now or not d > zero else inverse
+                    inv[own + m] = inverse if (d > zero) & (not off_now) else o_zero
                     r[own + m] = o_zero if off_now else -slack
                 top = max(top, largest(natural, U(0), n))
                 free_top = max(free_top, np.float64(largest(r, own, n)))
-                for s in range(n):
-                    natural[s] = abs(natural[s])
                 size += total(natural, U(0), n)
-                sums = 0.0
-                for s in range(n):
-                    sums += changes[s]
+                sums = np.float64(total(changes, U(0), n))
                 away = sums // 4096.0
                 detached += away
                 row_changed += sums - 4096.0 * away
@@ -110,7 +107,7 @@ def clip(d, p, x, contact, off, span, blocks, first, last, part):
                 for s in range(span[1, row] - lo):
                     m = U(s)
                     v = p[own + m] + x[own + m]
-                    cut = contact[own + m] != 0 and v < zero
+                    cut = (contact[own + m] != 0) & (v < zero)
                     clipped += 1 if cut else 0
                     d[own + m] = -p[own + m] if cut else x[own + m]
         part[block] = clipped
@@ -162,7 +159,7 @@ def advance(p, d, alpha, contact, off, span, blocks, first, last):
                 for s in range(span[1, row] - lo):
                     m = U(s)
                     v = p[own + m] + alpha * d[own + m]
-                    p[own + m] = zero if contact[own + m] != 0 and v < zero else v
+                    p[own + m] = zero if (contact[own + m] != 0) & (v < zero) else v
 
 
 @njit(parallel=True, cache=True)

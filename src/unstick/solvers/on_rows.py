@@ -112,12 +112,9 @@ def trivial(solver: Solver, system: PressureSystem, ready: Repaired) -> SolveRes
 
 def begin_at(run: Run, guess: Array | None, unit_p: float) -> None:
     """Start from the guess, or without one from the nested solution of coarser problems."""
-    layout, levels = run.layout, run.levels
-    first = slice(0, int(layout.begin[1]))
     if guess is not None:
-        pack_guess(layout, run.fine, guess, 1.0 / unit_p)
-    else:
-        levels.flag[first] = True
-        run.rebuild(0)
+        pack_guess(run.layout, run.fine, guess, 1.0 / unit_p)
+    run.levels.flag[: int(run.layout.begin[1])] = True
+    run.rebuild(0)
+    if guess is None:
         nested_guess(run)
-    levels.flag[first] = True

@@ -166,21 +166,25 @@ class Fine:
 
 
 def pack_system(layout: Layout, A: Stencil, b: Array, contact: Array, mean: float, largest: float) -> Fine:
-    size, rows = int(layout.start[1]), (0, int(layout.begin[1]))
-    strips: list[Array] = []
-    for box, factor in zip((*couplings(A), planes(b)), (*(4 * [1.0 / mean]), -1.0 / largest), strict=True):
-        target = np.zeros(size)
-        rows_pack.pack(box, target, factor, layout.off, layout.par, layout.place, *rows)
-        strips.append(target)
+    rows = (0, int(layout.begin[1]))
+    wx, wy, wz, e, g, p, d = vectors(7, int(layout.start[1]), np.float64)
+    boxes = (*couplings(A), planes(b))
+    for box, strips, factor in zip(boxes, (wx, wy, wz, e, g), (*(4 * [1.0 / mean]), -1.0 / largest), strict=True):
+        rows_pack.pack(box, strips, factor, layout.off, layout.par, layout.place, *rows)
     touching = np.zeros(layout.storage, dtype=np.uint8)
     rows_pack.pack_mask(planes(contact.view(np.uint8)), touching, layout.off, layout.par, layout.place, *rows)
-    wx, wy, wz, e, g = strips
-    return Fine(wx=wx, wy=wy, wz=wz, e=e, g=g, p=np.zeros(size), d=np.zeros(size), contact=touching)
+    return Fine(wx, wy, wz, e, g, p, d, touching)
+
+
+def vectors(count: int, size: int, dtype: type) -> list[Array]:
+    """Zeroed vectors from one allocation, which the system can map by large pages; the pitch avoids multiples of a page."""
+    pitch = size + (-size) % 64 + 64 * (1 + (size // 64) % 2)
+    return [row[:size] for row in np.zeros((count, pitch), dtype=dtype)]
 
 
 def make_levels(layout: Layout, fine: Fine) -> Levels:
     """Single-precision copies of the finest level; the coarser ones are still empty."""
-    wx, wy, wz, e, inv, x, f, r, d, q, v = (np.zeros(layout.storage, dtype=np.float32) for _ in range(11))
+    wx, wy, wz, e, inv, x, f, r, d, q, v = vectors(11, layout.storage, np.float32)
     for source, target in ((fine.wx, wx), (fine.wy, wy), (fine.wz, wz), (fine.e, e)):
         rows_pack.convert(source, target, int(layout.start[0]), int(layout.start[1]))
     count, first = len(layout.par), int(layout.begin[1])
@@ -191,22 +195,23 @@ def make_levels(layout: Layout, fine: Fine) -> Levels:
     return Levels(wx, wy, wz, e, inv, x, f, r, d, q, v, flag, todo, np.zeros((len(layout.blocks), 5)))
 
 
-def rebuild(layout: Layout, levels: Levels, top: int) -> float:
-    """Recompute the coarse matrices below level `top` above flagged rows; returns the share of coarse rows that were recomputed."""
-    done = whole = 0
+def rebuild(layout: Layout, levels: Levels, top: int, all_below: bool = False) -> float:
+    """Recompute the coarse matrices below level `top` above flagged rows, from the second one on everywhere if `all_below`.
+    Returns the share of rows of level `top` that were read."""
     tables = layout.off, layout.nbr, layout.par, layout.span
+    w = levels.wx, levels.wy, levels.wz, levels.e
+    share = 0.0
     for level in range(top + 1, layout.levels):
         begin, end = int(layout.begin[level]), int(layout.begin[level + 1])
+        if all_below and level == top + 2:
+            levels.flag[int(layout.begin[level - 1]) : begin] = True
         count = int(rows_coarsen.rows_above(levels.flag, layout.child, layout.nbr, begin, end, levels.todo))
-        if count == 0:
-            break
-        w = levels.wx, levels.wy, levels.wz, levels.e
-        rows_coarsen.coarsen(*w, levels.inv, *tables, layout.child, levels.todo, count, layout.width)
-        rows_coarsen.invert(levels.inv, *w, *tables, levels.todo, count)
-        if level == top + 1:
-            done, whole = count, end - begin
+        if count > 0:
+            rows_coarsen.coarsen(*w, levels.inv, *tables, layout.child, levels.todo, count, layout.width)
+            rows_coarsen.invert(levels.inv, *w, *tables, levels.todo, count)
+        share += count / (end - begin) * layout.cells(level - 1) / layout.cells(top)
     levels.flag[:] = False
-    return done / max(whole, 1)
+    return share
 
 
 def positions(layout: Layout, cells: Array) -> Array:

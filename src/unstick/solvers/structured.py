@@ -36,7 +36,7 @@ class Tuning:
     parallel_cells: int = 30_000  # smaller levels run on one thread
     inner_limit: int = 60
     outer_sweeps: tuple[int, ...] = (0, 1, 0)  # colours of the projected half-sweeps before each choice of the detached set
-    few: float = 0.0  # changes, as a share of the detached rows, below which the inner solve goes on to the tolerance
+    few: float = 0.003  # changes, as a share of the detached rows, below which the inner solve goes on to the tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,7 @@ class Run:
     nnz: Array  # of each level
     light: int  # the first level that runs on one thread
     pins: Pins | None = None
+    below_is_old: bool = False  # the levels from the second coarse one on are truncated for another set than that of level 0
     wide: tuple[Array, Array, Array, Array] | None = None  # residual, direction, product and correction in double precision
 
     @property
@@ -212,9 +213,11 @@ class Run:
             rows_contact.advance(p, d, p.dtype.type(alpha), self.fine.contact, off, span, *blocks)
         return float(alpha)
 
-    def rebuild(self, level: int) -> None:
-        share = rebuild(self.layout, self.levels, level)
-        self.ledger.spend("setup", share * 2.0 * self.nnz[level])
+    def rebuild(self, level: int, all_below: bool = False) -> None:
+        """Coarse matrices for the present detached set: one pass over the couplings of the rows that are read, and one over those
+        that are written (two work units when that is all of them)."""
+        share = rebuild(self.layout, self.levels, level, all_below)
+        self.ledger.spend("setup", 2.0 * share * self.nnz[level])
         self.ledger.count("rebuilds", share if level == 0 else 0.0)
 
 
@@ -238,9 +241,9 @@ def nested_guess(run: Run) -> None:
             return
         run.sweep(level, p, right, (RED, BLACK, BLACK, RED))
         if level < run.bottom:
-            run.inspect(level, p, right)
-            levels.flag[layout.begin[level] : layout.begin[level + 1]] = True
-            run.rebuild(level)
+            if run.inspect(level, p, right).detached or run.below_is_old:
+                run.rebuild(level, run.below_is_old)
+                run.below_is_old = True
             _, v = run.correct(level, 0.0, 1)
             run.accept(level, p, v, levels.d, right)
             run.sweep(level, p, right, (RED, BLACK))
@@ -259,14 +262,15 @@ def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] 
     p, g = run.fine.p, run.fine.g
     residuals: list[float] = []
     steps, stale, best = 0, 0, np.inf
-    settled = moved = False
+    free_of_contact = not run.fine.contact.any()
+    moved, settled = False, free_of_contact
     for outer in range(max_iterations + 1):
         # A set that stood still was solved to the tolerance: look before sweeping.
         if not settled:
             run.sweep(0, p, g, run.tuning.outer_sweeps)
         look = run.inspect(0, p, g)
         moved = moved or look.changed > 0
-        if settled and look.finite and look.natural > run.goal:
+        if settled and not free_of_contact and look.finite and look.natural > run.goal:
             run.sweep(0, p, g, run.tuning.outer_sweeps)
             look = run.inspect(0, p, g)
             moved = moved or look.changed > 0
@@ -286,10 +290,10 @@ def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] 
             return Ending(Status.STAGNATED, steps, outer, tuple(residuals))
         if outer == max_iterations:
             return Ending(Status.ITERATION_LIMIT, steps, outer, tuple(residuals))
-        settled = outer > 0 and not moved
-        if moved or outer == 0:
-            run.rebuild(0)
-        moved = False
+        settled = not moved and (outer > 0 or settled)
+        if moved or run.below_is_old:
+            run.rebuild(0, run.below_is_old)
+        moved = run.below_is_old = False
         finest = 0.5 * run.goal
         few = outer > 0 and look.changed <= run.tuning.few * look.detached
         inner_goal = finest if settled or few else max(run.tuning.reduction * look.free, finest)
