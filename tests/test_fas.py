@@ -95,7 +95,9 @@ def test_planted_solution(frame: str, solver: type[Solver]) -> None:
     assert np.array_equal(result.row_detached[rows], held[rows])
 
 
-@pytest.mark.parametrize(("frame", "most"), [("sphere", 8), ("sphere-box", 8), ("double-sphere", 12), ("circle", 8), ("square", 8), ("maze", 12)])
+@pytest.mark.parametrize(
+    ("frame", "most"), [("sphere", 8), ("sphere-box", 8), ("double-sphere", 12), ("circle", 8), ("square", 8), ("maze", 12)]
+)
 @pytest.mark.parametrize("n", [32, 48])
 def test_cycles_on_the_frames(frame: str, most: int, n: int) -> None:
     result = FasMg(**LAI).solve(FRAMES[frame](n).system())  # type: ignore[arg-type]
@@ -116,7 +118,8 @@ def test_warm_starts_are_cheaper() -> None:
     cold = FasMg().solve(system)
     again = FasMg().solve(system, guess=cold)
     assert again.iterations == 0
-    changed = dataclasses.replace(system, row_b=system.row_b * (1 + 0.05 * np.sin(np.arange(system.row_b.size)).reshape(system.row_b.shape)))
+    wave = 1 + 0.05 * np.sin(np.arange(system.row_b.size)).reshape(system.row_b.shape)
+    changed = dataclasses.replace(system, row_b=system.row_b * wave)
     warm = FasMg().solve(changed, guess=cold)
     assert warm.converged
     assert warm.work["work_units"] + warm.work["setup_units"] < cold.work["work_units"] + cold.work["setup_units"]
@@ -189,7 +192,7 @@ def test_a_tolerance_below_rounding_ends_stagnated(solver: type[Solver]) -> None
 def test_no_grid_is_refused_with_a_way_out(solver: type[Solver]) -> None:
     A = np.diag([2.0, 2.0, 2.0]) - np.eye(3, k=1) - np.eye(3, k=-1)
     system = PressureSystem.from_matrix(sp.csr_array(A), np.ones(3), np.ones(3, dtype=bool))
-    with pytest.raises(UnsupportedSystem, match="needs a grid.*'default', 'pi-pcg', 'newton' or 'pgs'"):
+    with pytest.raises(UnsupportedSystem, match=r"needs a grid.*'default', 'pi-pcg', 'newton' or 'pgs'"):
         solver().solve(system)
 
 

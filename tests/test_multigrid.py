@@ -260,7 +260,7 @@ def test_table_of_levels() -> None:
 def test_refusals() -> None:
     A, _ = poisson((4, 4, 1), air=True)
     system = PressureSystem.from_matrix(A, np.ones(16), np.zeros(16, dtype=bool))
-    with pytest.raises(UnsupportedSystem, match="needs a grid.*'pcg'"):
+    with pytest.raises(UnsupportedSystem, match=r"needs a grid.*'pcg'"):
         MultigridSolver().solve(system)
     with pytest.raises(InvalidSystem, match="barycentric, trilinear"):
         Transfer(kind="quintic")  # type: ignore[arg-type]
