@@ -26,7 +26,13 @@ def system_of(frame: str, size: int, margin: int = 0) -> PressureSystem:
     return build(frame, size, margin=margin).system()
 
 
+# Ways of solvers that are shown beside their defaults.
+WAYS: dict[str, tuple[str, dict[str, Any]]] = {"fmg-literal": ("fmg", {"globalised": False})}
+
+
 def solver(name: str, **options: Any) -> Solver:
+    name, way = WAYS.get(name, (name, {}))
+    options = {**options, **way}
     table = SOLVERS if name in SOLVERS else LINEAR_SOLVERS
     return table[name](**options)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstick.bench.cases import LAI, Run, compile_first, detached_share, run_best, run_once, solver, system_of
+from unstick.bench.cases import LAI, WAYS, Run, compile_first, detached_share, run_best, run_once, solver, system_of
 from unstick.bench.harness import Cell, Options, Report, Table, ratio
 from unstick.bench.published import FRAME_COUNTS, FRAME_TABLE, LINEAR_PCG, lai
 from unstick.result import UnsupportedSystem
@@ -15,7 +15,7 @@ from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
 FRAMES_3D = ("sphere", "sphere-box", "double-sphere")
 FRAMES_2D = ("circle", "square", "maze")
 LINEAR = tuple(name for name in LINEAR_SOLVERS if name != "fft")  # which needs a full box
-SMALL_ONLY = {"newton": 128, "pgs": 128, "mprgp": 128, "fas-literal": 128}
+SMALL_ONLY = {"newton": 128, "pgs": 128, "mprgp": 128, "fas-literal": 128, "fmg-literal": 128}
 # How much longer than the default a solver takes, roughly: for the time left only.
 WEIGHT = {
     "newton": 60.0,
@@ -48,7 +48,7 @@ def facts(frame: str, size: int) -> Facts:
 
 
 def run(options: Options) -> Report:
-    return compare("frames", FRAMES_3D, options.sizes_or(32, 64, 128, 256), (*SOLVERS, *LINEAR), options)
+    return compare("frames", FRAMES_3D, options.sizes_or(32, 64, 128, 256), (*SOLVERS, *WAYS, *LINEAR), options)
 
 
 def run_2d(options: Options) -> Report:
@@ -136,7 +136,7 @@ def counts_table(frame: str, sizes: tuple[int, ...], names: tuple[str, ...], run
     for name in names:
         if not any(runs.get((name, s)) for s in sizes):
             continue
-        theirs = published.get(name, LINEAR_PCG if name == "pcg" and frame == "sphere" else None)
+        theirs = published.get(WAYS.get(name, (name, {}))[0], LINEAR_PCG if name == "pcg" and frame == "sphere" else None)
         cells: list[Cell] = [name]
         for size in sizes:
             done = runs.get((name, size))

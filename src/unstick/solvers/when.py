@@ -20,17 +20,15 @@ WHEN: dict[str, str] = {
         "For few cycles whatever the size, on a grid: a nonlinear multigrid without a Krylov method; more work than default per digit."
     ),
     "fas-literal": "To see what the text of the thesis' algorithm 6 does: correct, but its cycles grow with the size.",
-    "fmg": (
-        "To compare with Chentanez and Müller's full multigrid; it may stall where policy changes reach below its three finest levels."
-    ),
-    "newton": ("For unstructured matrices without a hierarchy, after Andersen: minimum-map Newton with a projected line search."),
-    "mprgp": ("As an independent check of another result: a projected gradient method that shares nothing with the others."),
-    "pgs": ("For tiny systems, or a rough answer: projected Gauss-Seidel; the sweeps it needs grow with the square of the side."),
+    "fmg": ("To compare with Chentanez and Müller's full multigrid, here with a line search; their literal cycle stalls on hard cases."),
+    "newton": "For unstructured matrices without a hierarchy, after Andersen: minimum-map Newton with a projected line search.",
+    "mprgp": "As an independent check of another result: a projected gradient method that shares nothing with the others.",
+    "pgs": "For tiny systems, or a rough answer: projected Gauss-Seidel; the sweeps it needs grow with the square of the side.",
     "pcg": (
         "For walls that stick, on any matrix: conjugate gradients with an incomplete Cholesky factor; good "
         "up to about a hundred cells a side."
     ),
     "mg": "For walls that stick, on a grid: multigrid cycles alone.",
-    "mgpcg": ("For walls that stick, on a grid of any size: conjugate gradients with one multigrid cycle as preconditioner, the fastest."),
+    "mgpcg": "For walls that stick, on a grid of any size: conjugate gradients with one multigrid cycle as preconditioner, the fastest.",
     "fft": "For full boxes without a free surface or inner walls, exactly: a fast cosine transform.",
 }
