@@ -22,7 +22,7 @@ from unstick.solvers.ledger import Ledger
 from unstick.solvers.linear import LinearOutcome
 
 Apply = Callable[[Array, Array], None]
-PATIENCE = 500  # iterations without a new minimum of the residual before a method is stopped
+PATIENCE = 5000  # iterations without a new minimum of the residual: without preconditioner, plateaus of a thousand are normal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +74,8 @@ def refine(method: Method, rows: FreeRows, rhs: Array, x0: Array, goal: float, l
         if norm <= goal:
             return LinearOutcome(x, used, norm, Status.CONVERGED, tuple(history))
         if used >= limit:
-            return LinearOutcome(best, used, best_norm, Status.ITERATION_LIMIT, tuple(history))
+            # Not the iterate of least residual: conjugate gradients lower the energy while the residual may grow for hundreds of steps.
+            return LinearOutcome(x, used, norm, Status.ITERATION_LIMIT, tuple(history))
         if idle >= 2:
             return LinearOutcome(best, used, best_norm, Status.STAGNATED, tuple(history))
         run = method(r, goal, limit - used)

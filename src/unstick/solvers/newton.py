@@ -44,7 +44,7 @@ class Newton(Solver):
     krylov: Krylov = "pcg"
     preconditioned: bool = False  # published: none, since it made some solves fail
     gamma: float = 0.01  # inner goal as a part of |H| (theorem 3.2)
-    inner_limit: int = 1000
+    inner_limit: int = 10_000  # published: 1000, which does not do for 64^3
     alpha: float = 1e-3  # sufficient decrease (eq. 31)
     beta: float = 0.5  # step reduction
     max_line_search: int = 100
