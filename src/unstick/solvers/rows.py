@@ -179,7 +179,8 @@ def pack_system(layout: Layout, A: Stencil, b: Array, contact: Array, mean: floa
 def vectors(count: int, size: int, dtype: type) -> list[Array]:
     """Zeroed vectors from one allocation, which the system can map by large pages; the pitch avoids multiples of a page."""
     pitch = size + (-size) % 64 + 64 * (1 + (size // 64) % 2)
-    return [row[:size] for row in np.zeros((count, pitch), dtype=dtype)]
+    block: Array = np.zeros((count, pitch), dtype=dtype)
+    return [block[at, :size] for at in range(count)]
 
 
 def make_levels(layout: Layout, fine: Fine) -> Levels:
