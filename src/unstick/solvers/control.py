@@ -43,6 +43,12 @@ def next_control(problem: Problem, detached: Array, p: Array, slack: Array) -> A
     return np.asarray(problem.contact & np.where(detached, slack >= 0.0, p < 0.0))
 
 
+def finest_goal(problem: Problem) -> float:
+    """How far an inner solve has to go at most. The slack of the row that pins a balanced pocket is the sum of what the inner solve
+    leaves on all others there, so that pockets ask for more than half of the goal."""
+    return (0.5 if problem.pocket is None else 0.02) * problem.goal
+
+
 def pin_pockets(problem: Problem, detached: Array, p: Array) -> Array:
     """A closed pocket in which no row is detached is singular, and has no solution at all when it expands (sum of b > 0).
     One contact row is detached there, the one with the least pressure: where the liquid would cavitate first."""

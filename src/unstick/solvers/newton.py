@@ -23,7 +23,7 @@ from unstick.checks import InvalidSystem, require_count, require_positive
 from unstick.kernels.reduce import dot, max_abs
 from unstick.problem import Array
 from unstick.result import Status
-from unstick.solvers.control import Slack, pin_pockets
+from unstick.solvers.control import Slack, finest_goal, pin_pockets
 from unstick.solvers.krylov import Apply, FreeRows, Method, bicgstab, conjugate_gradients, conjugate_residuals, gmres, refine
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.linear import LinearOutcome
@@ -78,7 +78,7 @@ class Newton(Solver):
             H, held = self.minimum_map(problem, start if steps == 0 else None, x, y)
             theta = 0.5 * dot(H, H)
             settled = before is not None and np.array_equal(held, before)
-            goal = max(0.5 * problem.goal if weak == 0 else 1e-15, 0.0 if settled else gamma * max_abs(H))
+            goal = max(finest_goal(problem) if weak == 0 else 1e-15, 0.0 if settled else gamma * max_abs(H))
             found = self.direction(problem, H, held, goal, min(self.inner_limit, self.max_iterations - used), ledger)
             dx, before = found.x, held
             steps, used = steps + 1, used + found.iterations

@@ -21,7 +21,7 @@ import numpy as np
 from unstick.checks import InvalidSystem, require_count
 from unstick.problem import Array, PressureSystem
 from unstick.result import Status
-from unstick.solvers.control import Slack, first_control, next_control, pin_pockets, unit_residual
+from unstick.solvers.control import Slack, finest_goal, first_control, next_control, pin_pockets, unit_residual
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.linear import LinearMethod, LinearOutcome
 from unstick.solvers.pcg import IncompleteCholesky
@@ -87,7 +87,7 @@ class ActiveSet(Solver, abc.ABC):
             key = np.packbits(detached).tobytes()
             again, seen = again + (key in seen), seen | {key}
             settled = before is not None and np.array_equal(detached, before)
-            goal = max(0.0 if settled else inner * unit, ROUNDING if idle else 0.5 * problem.goal)
+            goal = max(0.0 if settled else inner * unit, ROUNDING if idle else finest_goal(problem))
             before = detached
             found = self.evaluate(problem, detached, p, goal, self.max_iterations - used, ledger)
             outer, used = outer + 1, used + found.iterations
