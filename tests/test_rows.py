@@ -39,7 +39,9 @@ def strips(box, seed, tuning=None):
     fine = pack_system(layout, A, b, contact, 1.0, 1.0)
     levels = make_levels(layout, fine)
     nnz = count_entries(layout, levels)
-    run = Run(layout, fine, levels, 0.0, 1e-6, Ledger(int(nnz[0])), tuning or Tuning(), nnz, light=0)
+    run = Run(
+        layout, fine, levels, 0.0, 1e-6, Ledger(int(nnz[0])), tuning or Tuning(), nnz, light=0, hit=np.zeros(len(layout.par), dtype=bool)
+    )
     return A, b, contact, size, run
 
 

@@ -90,8 +90,22 @@ def _replace(x, v, off, span, blocks, first, last):
                     x[own + m] = v[own + m]
 
 
+def _mask(d, inv, off, span, blocks, first, last):
+    """d = 0 where inv is."""
+    zero, none = d.dtype.type(0), inv.dtype.type(0)
+    for block in prange(first, last):
+        for row in range(blocks[block, 0], blocks[block, 1]):
+            lo = span[0, row]
+            for c in range(2):
+                own = U(off[c, row] + lo)
+                for s in range(span[1, row] - lo):
+                    m = U(s)
+                    d[own + m] = d[own + m] if inv[own + m] != none else zero
+
+
 apply_dot, apply_dot_serial = twins(_apply_dot)
 step, step_serial = twins(_step)
 dots, dots_serial = twins(_dots)
 turn, turn_serial = twins(_turn)
 replace, replace_serial = twins(_replace)
+mask, mask_serial = twins(_mask)

@@ -95,56 +95,61 @@ def inspect(p, g, contact, wx, wy, wz, e, weight, r, inv, flag, off, nbr, par, s
 
 
 @njit(parallel=True, cache=True)
-def clip(d, p, x, contact, off, span, blocks, first, last, part):
-    """d = max(p + x, 0) - p on contact rows, x elsewhere; part = how many were clipped, by block."""
+def clip(d, p, x, contact, hit, off, span, blocks, first, last, part):
+    """d = max(p + x, 0) - p on contact rows, x elsewhere; hit marks rows with clipped cells; part = how many those are, by block."""
     zero = p.dtype.type(0)
     for block in prange(first, last):
         clipped = 0
         for row in range(blocks[block, 0], blocks[block, 1]):
             lo = span[0, row]
+            count = 0
             for c in range(2):
                 own = U(off[c, row] + lo)
                 for s in range(span[1, row] - lo):
                     m = U(s)
                     v = p[own + m] + x[own + m]
                     cut = (contact[own + m] != 0) & (v < zero)
-                    clipped += 1 if cut else 0
+                    count += 1 if cut else 0
                     d[own + m] = -p[own + m] if cut else x[own + m]
+            hit[row] = count > 0
+            clipped += count
         part[block] = clipped
 
 
 @njit(parallel=True, cache=True)
-def slope(d, p, g, wx, wy, wz, e, off, nbr, par, span, blocks, first, last, width, part):
-    """By block: d . (g - A p) and d . A d, for the exact line search."""
+def slope(d, x, before, after, hit, wx, wy, wz, e, off, nbr, par, span, blocks, first, last, width, part):
+    """By block: d . r and d . A d for the exact line search along d, where `before` is r = g - A p and `after` is r - A x.
+
+    d = x but for the clipped cells, so d . A d = d . A x + (d - x) . A d, and A d is only needed in rows that were hit.
+    """
     for block in prange(first, last):
-        push = np.empty(width, dtype=p.dtype)
-        bend = np.empty(width, dtype=p.dtype)
-        up, curve = 0.0, 0.0
+        bend, gap = np.empty(width, dtype=d.dtype), np.empty(width, dtype=d.dtype)
+        up, down, more = 0.0, 0.0, 0.0
         for row in range(blocks[block, 0], blocks[block, 1]):
             lo = span[0, row]
             n = span[1, row] - lo
             for c in range(2):
+                own = U(off[c, row] + lo)
+                up += dot(d, own, before, own, n)
+                down += dot(d, own, after, own, n)
+                if not hit[row]:
+                    continue
                 o = 1 - c
                 side = (par[row] + c) & 1
-                own = U(off[c, row] + lo)
                 xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
                 ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
                 zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
                 for s in range(n):
                     m = U(s)
-                    x, y = p[own + m], d[own + m]
-                    v = e[own + m] * x + wx[own + m] * (x - p[xm + m]) + wx[xp + m] * (x - p[xp + m])
-                    v += wy[own + m] * (x - p[ym + m]) + wy[yp + m] * (x - p[yp + m])
-                    v += wz[own + m] * (x - p[zm + m]) + wz[zp + m] * (x - p[zp + m])
+                    y = d[own + m]
                     t = e[own + m] * y + wx[own + m] * (y - d[xm + m]) + wx[xp + m] * (y - d[xp + m])
                     t += wy[own + m] * (y - d[ym + m]) + wy[yp + m] * (y - d[yp + m])
                     t += wz[own + m] * (y - d[zm + m]) + wz[zp + m] * (y - d[zp + m])
-                    push[m] = g[own + m] - v
                     bend[m] = t
-                up += dot(push, U(0), d, own, n)
-                curve += dot(bend, U(0), d, own, n)
+                    gap[m] = y - x[own + m]
+                more += dot(bend, U(0), gap, U(0), n)
         part[block, 0] = up
-        part[block, 1] = curve
+        part[block, 1] = up - down + more
 
 
 @njit(parallel=True, cache=True)

@@ -22,6 +22,8 @@ from unstick.kernels.rows_cg import (
     apply_dot_serial,
     dots,
     dots_serial,
+    mask,
+    mask_serial,
     replace,
     replace_serial,
     step,
@@ -186,6 +188,16 @@ def put(x, v, level, grids):
 
 
 @njit(cache=True)
+def keep_free(d, inv, level, grids):
+    """d = 0 on cells that are not free."""
+    first, last = grids.cut[level], grids.cut[level + 1]
+    if level < grids.light:
+        mask(d, inv, grids.off, grids.span, grids.blocks, first, last)
+    else:
+        mask_serial(d, inv, grids.off, grids.span, grids.blocks, first, last)
+
+
+@njit(cache=True)
 def k_cycle(top, sweeps, steps, grids, A, work, part):
     """The same, but the next level is solved by `steps` steps of conjugate gradients with a V-cycle (Notay's K-cycle on one level).
 
@@ -215,29 +227,33 @@ def k_cycle(top, sweeps, steps, grids, A, work, part):
 
 
 @njit(cache=True)
-def conjugate_gradients(top, sweeps, coarse_steps, limit, goal, res, d, q, v, M, grids, A, work, part):
+def conjugate_gradients(top, sweeps, coarse_steps, limit, goal, carried, res, d, q, v, M, grids, A, work, part):
     """Solve M v = res on the free cells of level `top` until max|res - M v| <= goal or `limit` steps; res becomes the residual.
 
     Flexible (Polak-Ribiere), since the preconditioner changes with its argument. Runs in the precision of res, d, q, v and M, with
-    the cycle in single precision on work.f (which may be res itself). Ends early when a step is no descent. Returns (steps, residual).
+    the cycle in single precision on work.f (which may be res itself). `carried`: d . q of the last direction of an earlier solve with
+    almost the same matrix, still in d and q, to which the first direction is made conjugate; 0 if there is none. Ends early when a
+    step is no descent. Returns (steps, residual, d . q).
     """
     number = res.dtype.type
-    rho, alpha, reached = 0.0, 0.0, np.inf
+    rho, alpha, reached, curvature = 0.0, 0.0, np.inf, carried
     for steps in range(limit):
         if res.itemsize > work.f.itemsize:
             put(work.f, res, top, grids)
         k_cycle(top, sweeps, coarse_steps, grids, A, work, part)
-        before, rho = rho, inner(work.x, res, top, grids, part)
+        rho = inner(work.x, res, top, grids, part)
         if not rho > 0.0:
-            return steps, reached
-        # z . (r - r_before) / rho_before, where r_before = r + alpha q
-        beta = -alpha * inner(work.x, q, top, grids, part) / before if steps > 0 else 0.0
+            return steps, reached, 0.0
+        # Conjugate to the last direction: beta = -z . A d / d . A d
+        beta = -inner(work.x, q, top, grids, part) / curvature if curvature > 0.0 else 0.0
+        if steps == 0:
+            keep_free(d, work.inv, top, grids)
         aim(d, work.x, number(beta), top, grids)
         curvature = multiply(q, d, M, work.inv, top, grids, part)
         if not curvature > 0.0:
-            return steps, reached
+            return steps, reached, 0.0
         alpha = rho / curvature
         reached = walk(v, res, d, q, number(alpha), steps == 0, top, grids, part)
         if not reached > goal:
-            return steps + 1, reached
-    return limit, reached
+            return steps + 1, reached, curvature
+    return limit, reached, curvature

@@ -52,10 +52,10 @@ def contact_above(contact, inv, off, par, span, child, blocks, first, last, widt
 
 
 @njit(parallel=True, cache=True)
-def prolong_guess(p, y, contact, fine_inv, wx, wy, wz, e, off, nbr, par, span, child, blocks, first, last):
+def prolong_guess(p, y, low, contact, fine_inv, wx, wy, wz, e, off, nbr, par, span, child, blocks, first, last):
     """p of fine cells = barycentric interpolation of y (own coarse cell and the nearest one in each direction, Lai 2021 section 5.2).
 
-    A neighbour behind a wall is left out and the weights rescaled; one in the air counts with its pressure 0. p >= 0 on contact cells.
+    A neighbour behind a wall is left out and the weights rescaled; one in the air counts with its pressure 0. p >= low on contact cells.
     """
     zero, one = p.dtype.type(0), p.dtype.type(1)
     for block in prange(first, last):
@@ -105,6 +105,8 @@ def prolong_guess(p, y, contact, fine_inv, wx, wy, wz, e, off, nbr, par, span, c
                             if link_z or open_air:
                                 w += one
                             v /= w
-                            if fine_inv[put] == 0 or (contact[put] != 0 and v < zero):
+                            if contact[put] != 0 and v < low:
+                                v = low
+                            if fine_inv[put] == 0:
                                 v = zero
                             p[put] = v

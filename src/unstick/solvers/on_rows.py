@@ -49,13 +49,14 @@ def solve_on_rows(solver: Solver, system: PressureSystem, guess: Array | SolveRe
         ledger=ledger,
         tuning=tuning,
         nnz=nnz,
+        hit=np.zeros(len(layout.par), dtype=np.bool_),
         light=sum(layout.cells(level) >= tuning.parallel_cells for level in range(layout.levels)),
     )
     if ready.pockets is not None:
         run.pins = Pins.of(layout, fine, ready.pockets.cells, ready.pockets.label, ready.pockets.count)
     unit_p = size.largest / size.mean
     begin_at(run, guess_p, unit_p)
-    outcome = iterate(run, solver.max_iterations, solver.on_iteration)
+    outcome = iterate(run, solver.max_iterations, guess_p is not None, solver.on_iteration)
     p, slack = np.zeros(A.box), ready.b.copy()
     unpack(layout, fine.p, p, unit_p)
     write_slack(run)
@@ -112,9 +113,10 @@ def trivial(solver: Solver, system: PressureSystem, ready: Repaired) -> SolveRes
 
 def begin_at(run: Run, guess: Array | None, unit_p: float) -> None:
     """Start from the guess, or without one from the nested solution of coarser problems."""
-    if guess is not None:
-        pack_guess(run.layout, run.fine, guess, 1.0 / unit_p)
     run.levels.flag[: int(run.layout.begin[1])] = True
-    run.rebuild(0)
     if guess is None:
+        run.rebuild(0)
         nested_guess(run)
+    else:
+        pack_guess(run.layout, run.fine, guess, 1.0 / unit_p)
+        run.below_is_old = True

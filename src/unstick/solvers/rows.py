@@ -146,6 +146,7 @@ class Levels:
     d: Array
     q: Array
     v: Array
+    s: Array  # the residual before conjugate gradients
     flag: Array  # rows whose detached set changed since the levels below were built
     todo: Array
     part: Array
@@ -185,7 +186,7 @@ def vectors(count: int, size: int, dtype: type) -> list[Array]:
 
 def make_levels(layout: Layout, fine: Fine) -> Levels:
     """Single-precision copies of the finest level; the coarser ones are still empty."""
-    wx, wy, wz, e, inv, x, f, r, d, q, v = vectors(11, layout.storage, np.float32)
+    wx, wy, wz, e, inv, x, f, r, d, q, v, s = vectors(12, layout.storage, np.float32)
     for source, target in ((fine.wx, wx), (fine.wy, wy), (fine.wz, wz), (fine.e, e)):
         rows_pack.convert(source, target, int(layout.start[0]), int(layout.start[1]))
     count, first = len(layout.par), int(layout.begin[1])
@@ -193,7 +194,7 @@ def make_levels(layout: Layout, fine: Fine) -> Levels:
     todo[:first] = np.arange(first)
     rows_coarsen.invert(inv, wx, wy, wz, e, layout.off, layout.nbr, layout.par, layout.span, todo, first)
     flag = np.zeros(count, dtype=np.bool_)
-    return Levels(wx, wy, wz, e, inv, x, f, r, d, q, v, flag, todo, np.zeros((len(layout.blocks), 5)))
+    return Levels(wx, wy, wz, e, inv, x, f, r, d, q, v, s, flag, todo, np.zeros((len(layout.blocks), 5)))
 
 
 def rebuild(layout: Layout, levels: Levels, top: int, all_below: bool = False) -> float:

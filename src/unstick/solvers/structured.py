@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unstick.kernels import rows_contact, rows_guess, rows_pack
-from unstick.kernels.rows_cycle import Grids, Matrix, Work, conjugate_gradients
+from unstick.kernels.rows_cycle import Grids, Matrix, Work, conjugate_gradients, put
 from unstick.problem import Array
 from unstick.result import Status
 from unstick.solvers.ledger import Ledger
@@ -23,7 +23,11 @@ from unstick.solvers.rows import Fine, Layout, Levels, positions, rebuild
 RED, BLACK = 0, 1
 GIVE_UP = 8  # outer iterations without progress
 DOUBLE_FLOOR = 1e-10  # an inner solve in double precision is not trusted beyond this reduction
-SINGLE_FLOOR = 3e-5  # an inner solve in single precision is not trusted beyond this reduction
+LOCAL_RINGS = 6  # rows around those with a residual that local sweeps take in
+LOCAL_ROUNDS = 2
+LOCAL_SWEEPS = 40
+LOCAL_UNITS = 2.0  # work that local sweeps may cost, else they are none
+SINGLE_FLOOR = 5e-6  # an inner solve in single precision is not trusted beyond this reduction
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,12 @@ class Run:
     tuning: Tuning
     nnz: Array  # of each level
     light: int  # the first level that runs on one thread
+    hit: Array  # bool by row: holds cells that were clipped
     pins: Pins | None = None
+    carried: float = 0.0  # d . A d of the last direction of conjugate gradients on level 0, kept for the next solve
     below_is_old: bool = False  # the levels from the second coarse one on are truncated for another set than that of level 0
-    wide: tuple[Array, Array, Array, Array] | None = None  # residual, direction, product and correction in double precision
+    # residual, direction, product, correction and the residual before, in double precision
+    wide: tuple[Array, Array, Array, Array, Array] | None = None
 
     @property
     def bottom(self) -> int:
@@ -123,6 +130,31 @@ class Run:
         for c in colours:
             rows_contact.project_relax(c, p, g, self.fine.contact, *self.matrix(p), *self.tables(), *self.blocks(level))
         self.ledger.spend("sweeps", 0.5 * len(colours) * self.nnz[level])
+
+    def sweep_locally(self, p: Array, g: Array) -> bool:
+        """When a settled set leaves a residual above the goal in few places only, sweep there, and say so.
+
+        A single row that must still change leaves a defect of its own size; a cycle for it would cost as much as for all rows.
+        """
+        layout = self.layout
+        last = int(layout.cut[1])
+        wrong = np.flatnonzero(self.levels.part[:last, 0] > self.goal)
+        chosen = np.zeros(len(layout.par), dtype=bool)
+        for begin, end in layout.blocks[wrong]:
+            chosen[begin:end] = True
+        for _ in range(LOCAL_RINGS):
+            chosen[layout.nbr[:, chosen]] = True
+        chosen[layout.begin[1] :] = False
+        rows = np.flatnonzero(chosen)
+        share = 2 * layout.place[3, rows].sum() / max(layout.cells(0), 1)
+        if LOCAL_SWEEPS * share > LOCAL_UNITS:
+            return False
+        blocks = np.stack([rows, rows + 1], axis=1)
+        for _ in range(LOCAL_SWEEPS):
+            for c in (RED, BLACK):
+                rows_contact.project_relax(c, p, g, self.fine.contact, *self.matrix(p), *self.tables(), blocks, 0, len(rows))
+        self.ledger.spend("sweeps", LOCAL_SWEEPS * share * self.nnz[0])
+        return True
 
     def inspect(self, level: int, p: Array, g: Array) -> Look:
         """Residual, detached set and norms; the free residual is left where `correct` looks for it."""
@@ -157,13 +189,17 @@ class Run:
         tuning, levels = self.tuning, self.levels
         single, work = self.parts()
         if self.wide is not None and level == 0:
-            vectors, matrix = self.wide, Matrix(self.fine.e, self.fine.wx, self.fine.wy, self.fine.wz)
+            vectors, matrix = self.wide[:4], Matrix(self.fine.e, self.fine.wx, self.fine.wy, self.fine.wz)
         else:
             vectors, matrix = (levels.f, levels.d, levels.q, levels.v), single
         part = levels.part[:, 0].copy()
-        steps, _ = conjugate_gradients(
-            level, tuning.sweeps, tuning.inner_steps, limit, goal, *vectors, matrix, self.grids(), single, work, part
+        res, before = self.residuals(level)
+        put(before, res, level, self.grids())
+        carried = self.carried if level == 0 else 0.0
+        steps, _, curvature = conjugate_gradients(
+            level, tuning.sweeps, tuning.inner_steps, limit, goal, carried, *vectors, matrix, self.grids(), single, work, part
         )
+        self.carried = curvature if level == 0 else 0.0
         self.ledger.spend("cycles", steps * self.cycle_entries(level))
         self.ledger.spend("matvecs", steps * self.nnz[level])
         self.ledger.count("cycles", steps if level == 0 else 0)
@@ -186,7 +222,8 @@ class Run:
         """Run the conjugate gradients of the finest level in double precision from now on: pockets that hang on a tiny face make
         A too ill-conditioned for single precision."""
         size = len(self.fine.p)
-        self.wide = (np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size))
+        self.carried = 0.0
+        self.wide = (np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size))
 
     def cycle_entries(self, level: int) -> float:
         """Matrix entries touched by one cycle from `level`: the first red half-sweep from zero touches the diagonal only."""
@@ -196,22 +233,36 @@ class Run:
             below = self.tuning.inner_steps * (below + float(self.nnz[level + 1]))
         return float(self.nnz[level]) * visit + below
 
-    def accept(self, level: int, p: Array, v: Array, d: Array, g: Array) -> float:
-        """Project p + v onto the constraint and search along the way; returns the step length, 0 if it leads nowhere."""
+    def accept(self, level: int, p: Array, v: Array, d: Array) -> float:
+        """Project p + v onto the constraint and search exactly along the way; returns the step length, 0 if it leads nowhere.
+
+        p >= 0 allows no step beyond 1, and without clipped cells 1 is the minimum along v up to the inner residual.
+        """
         part, blocks = self.levels.part, self.blocks(level)
         cut = slice(blocks[1], blocks[2])
         off, nbr, par, span = self.tables()
         count = part[:, 0].copy()
-        rows_contact.clip(d, p, v, self.fine.contact, off, span, *blocks, count)
+        hit = self.hit
+        rows_contact.clip(d, p, v, self.fine.contact, hit, off, span, *blocks, count)
         alpha = 1.0
         if count[cut].sum() > 0:
-            rows_contact.slope(d, p, g, *self.matrix(p), off, nbr, par, span, *blocks, self.layout.width, part)
-            self.ledger.spend("matvecs", 2 * self.nnz[level])
+            after, before = self.residuals(level)
+            matrix = self.matrix(p)
+            rows_contact.slope(d, v, before, after, hit, *matrix, off, nbr, par, span, *blocks, self.layout.width, part)
+            rows = slice(int(self.layout.begin[level]), int(self.layout.begin[level + 1]))
+            share = self.layout.place[3, rows][hit[rows]].sum() / max(self.layout.place[3, rows].sum(), 1)
+            self.ledger.spend("matvecs", share * self.nnz[level])
             up, curve = part[cut, :2].sum(axis=0)
             alpha = min(1.0, up / curve) if up > 0 and curve > 0 else 0.0
         if alpha > 0:
             rows_contact.advance(p, d, p.dtype.type(alpha), self.fine.contact, off, span, *blocks)
         return float(alpha)
+
+    def residuals(self, level: int) -> tuple[Array, Array]:
+        """The residual that the inner solve works down, and a copy of it from before."""
+        if self.wide is not None and level == 0:
+            return self.wide[0], self.wide[4]
+        return self.levels.f, self.levels.s
 
     def rebuild(self, level: int, all_below: bool = False) -> None:
         """Coarse matrices for the present detached set: one pass over the couplings of the rows that are read, and one over those
@@ -236,7 +287,9 @@ def nested_guess(run: Run) -> None:
     for level in range(run.bottom, -1, -1):
         p, right = (fine.p, fine.g) if level == 0 else (y, g)
         if level < run.bottom:
-            rows_guess.prolong_guess(p, y, fine.contact, levels.inv, *run.single(), *run.tables(), layout.child, *run.blocks(level + 1))
+            rows_guess.prolong_guess(
+                p, y, p.dtype.type(0), fine.contact, levels.inv, *run.single(), *run.tables(), layout.child, *run.blocks(level + 1)
+            )
         if level == 0:
             return
         run.sweep(level, p, right, (RED, BLACK, BLACK, RED))
@@ -245,7 +298,7 @@ def nested_guess(run: Run) -> None:
                 run.rebuild(level, run.below_is_old)
                 run.below_is_old = True
             _, v = run.correct(level, 0.0, 1)
-            run.accept(level, p, v, levels.d, right)
+            run.accept(level, p, v, levels.d)
             run.sweep(level, p, right, (RED, BLACK))
 
 
@@ -257,7 +310,7 @@ class Ending:
     residuals: tuple[float, ...]
 
 
-def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] | None = None) -> Ending:
+def iterate(run: Run, max_iterations: int, warm: bool, report: Callable[[int, float], None] | None = None) -> Ending:
     """Outer iterations on run.fine.p until the stopping test holds."""
     p, g = run.fine.p, run.fine.g
     residuals: list[float] = []
@@ -265,15 +318,14 @@ def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] 
     free_of_contact = not run.fine.contact.any()
     moved, settled = False, free_of_contact
     for outer in range(max_iterations + 1):
-        # A set that stood still was solved to the tolerance: look before sweeping.
-        if not settled:
+        # A set that stood still was solved to the tolerance, and a guess may be as good: look before sweeping.
+        if not (settled or (warm and outer == 0)):
             run.sweep(0, p, g, run.tuning.outer_sweeps)
         look = run.inspect(0, p, g)
         moved = moved or look.changed > 0
         if settled and not free_of_contact and look.finite and look.natural > run.goal:
-            run.sweep(0, p, g, run.tuning.outer_sweeps)
-            look = run.inspect(0, p, g)
-            moved = moved or look.changed > 0
+            look, changed = mend(run, look)
+            moved = moved or changed
         residuals.append(look.natural)
         if report is not None:
             report(outer, look.natural)
@@ -293,16 +345,34 @@ def iterate(run: Run, max_iterations: int, report: Callable[[int, float], None] 
         settled = not moved and (outer > 0 or settled)
         if moved or run.below_is_old:
             run.rebuild(0, run.below_is_old)
+            run.carried = 0.0
         moved = run.below_is_old = False
-        finest = 0.5 * run.goal
+        finest = 0.8 * run.goal
         few = outer > 0 and look.changed <= run.tuning.few * look.detached
         inner_goal = finest if settled or few else max(run.tuning.reduction * look.free, finest)
         settled = settled or inner_goal == finest
         floor = SINGLE_FLOOR if run.wide is None else DOUBLE_FLOOR
         used, v = run.correct(0, max(inner_goal, floor * look.free), run.tuning.inner_limit)
-        run.accept(0, p, v, run.fine.d, g)
+        run.accept(0, p, v, run.fine.d)
         steps += used
     raise AssertionError("the loop returns")
+
+
+def mend(run: Run, look: Look) -> tuple[Look, bool]:
+    """A settled set was solved for, and yet a residual is left: sweep where it is as long as that pays, or else everywhere once.
+    Returns the last look and whether the detached set changed."""
+    p, g = run.fine.p, run.fine.g
+    changed = False
+    for turn in range(LOCAL_ROUNDS):
+        if not run.sweep_locally(p, g):
+            if turn > 0:
+                break
+            run.sweep(0, p, g, run.tuning.outer_sweeps)
+        before, look = look.natural, run.inspect(0, p, g)
+        changed = changed or look.changed > 0
+        if look.natural <= run.goal or not look.natural < 0.05 * before:
+            break
+    return look, changed
 
 
 def write_slack(run: Run) -> None:
