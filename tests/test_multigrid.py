@@ -19,7 +19,7 @@ from unstick.solvers.ledger import Ledger
 from unstick.solvers.multigrid.coarse import Aggregated, Direct, Galerkin
 from unstick.solvers.multigrid.graph import graph_of, partition
 from unstick.solvers.multigrid.hierarchy import Hierarchy
-from unstick.solvers.multigrid.linear import Multigrid, MultigridCG, MultigridSolver
+from unstick.solvers.multigrid.linear import Multigrid, MultigridCG, MultigridSolver, ReusedMultigrid
 from unstick.solvers.multigrid.transfers import Transfer, interpolation
 
 
@@ -236,6 +236,27 @@ def test_solves_like_a_direct_method_on_boxes_of_any_size(method: Multigrid, sha
     exact = spsolve(sp.csc_array(A[free][:, free]), rhs[free])
     np.testing.assert_allclose(found.x[free], exact, atol=1e-8 * max(1.0, abs(exact).max()))
     assert not found.x[~free].any()
+
+
+def test_reused_hierarchies_give_the_same_solution() -> None:
+    A, lattice = sphere(32)
+    random = np.random.default_rng(5)
+    rhs = random.standard_normal(A.shape[0])
+    ledger = Ledger(A.nnz)
+    reused = ReusedMultigrid(multigrid=Multigrid())
+    free = random.random(A.shape[0]) > 0.01
+    for _ in range(3):
+        free[random.integers(0, A.shape[0], 20)] ^= True
+        again = reused.prepare(A, lattice, ledger, free).solve(rhs, np.zeros(A.shape[0]), 1e-8, 60)
+        exact = spsolve(sp.csc_array(A[free][:, free]), rhs[free])
+        np.testing.assert_allclose(again.x[free], exact, atol=1e-6 * abs(exact).max())
+    # The penalty form: the same rows, held by a large diagonal.
+    penalised = sp.csr_array(A + sp.diags_array(np.where(free, 0.0, 1e9 * A.diagonal())))
+    penalised.sort_indices()
+    held = reused.prepare(penalised, lattice, ledger).solve(rhs, np.zeros(A.shape[0]), 1e-6, 60)
+    np.testing.assert_allclose(held.x[free], exact, atol=1e-6 * abs(exact).max())
+    assert ledger.events["builds"] == 1
+    assert ledger.totals()["setup_units"] < 2 * 27
 
 
 def test_a_closed_box_is_solved_up_to_a_shift() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unstick.checks import InvalidSystem, require_count
+from unstick.kernels import sparse_relax
 from unstick.kernels.reduce import dot, max_abs
 from unstick.problem import Array, PressureSystem, Stencil
 from unstick.result import UnsupportedSystem
@@ -20,7 +21,7 @@ from unstick.solvers.linear import LinearMethod, LinearOutcome, LinearSolver, Pr
 from unstick.solvers.multigrid.coarse import CoarseMatrices, Galerkin
 from unstick.solvers.multigrid.cycle import LinearCycle, Shape
 from unstick.solvers.multigrid.hierarchy import Hierarchy
-from unstick.solvers.multigrid.transfers import Transfer
+from unstick.solvers.multigrid.transfers import Csr, Transfer
 
 DOMINANT = 1e5  # a diagonal this much larger than the couplings is a penalty: sweeps solve that row, coarse grids leave it out
 SLOW = 0.5  # see fas.py
@@ -57,14 +58,59 @@ class Multigrid(LinearMethod):
         return PreparedMultigrid(*self._set_up(A, lattice, ledger, free))
 
     def _set_up(self, A: sp.csr_array, lattice: Lattice | None, ledger: Ledger, free: Array | None) -> tuple[FreeRows, LinearCycle]:
-        if lattice is None:
-            raise UnsupportedSystem("geometric multigrid needs grid coordinates of the rows; without a grid take IncompleteCholesky")
+        hierarchy = self.hierarchy(A, lattice, ledger)
         rows = FreeRows(A, free, ledger)
-        hierarchy = Hierarchy.build(A, lattice, self.transfer, self.coarse, ledger)
-        finest = hierarchy.levels[0]
-        finest.free[:] = rows.free & ~_penalised(A)
+        hierarchy.levels[0].free[:] = rows.free & ~_penalised(A)
         hierarchy.fill()
-        return rows, LinearCycle(hierarchy, rows.free, ledger, self.shape, self.pre, self.post, self.boundary_sweeps, self.direct)
+        return rows, self.cycle(hierarchy, rows, ledger)
+
+    def hierarchy(self, A: sp.csr_array, lattice: Lattice | None, ledger: Ledger) -> Hierarchy:
+        if lattice is None:
+            raise UnsupportedSystem("geometric multigrid needs grid coordinates; take IncompleteCholesky for a matrix without a grid")
+        return Hierarchy.build(A, lattice, self.transfer, self.coarse, ledger)
+
+    def cycle(self, hierarchy: Hierarchy, rows: FreeRows, ledger: Ledger) -> LinearCycle:
+        return LinearCycle(hierarchy, rows.free, ledger, self.shape, self.pre, self.post, self.boundary_sweeps, self.direct)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReusedMultigrid(LinearMethod):
+    """Multigrid for a sequence of matrices that differ in which rows are free or penalised: coarse rows are recomputed only above those.
+
+    It holds the hierarchy of the latest matrix, so one is made for each run of an outer method, and a `Prepared` is good until the next.
+    """
+
+    multigrid: Multigrid
+    kept: list[tuple[sp.csr_array, Hierarchy]] = field(default_factory=list)
+
+    def prepare(self, A: sp.csr_array, lattice: Lattice | None, ledger: Ledger, free: Array | None = None) -> Prepared:
+        rows = FreeRows(A, free, ledger)
+        wanted = rows.free & ~_penalised(A)
+        if not self.kept or not self._follows(A, wanted):
+            hierarchy = self.multigrid.hierarchy(A, lattice, ledger)
+            hierarchy.levels[0].free[:] = wanted
+            hierarchy.fill()
+        else:
+            hierarchy = self.kept[0][1]
+            finest = hierarchy.levels[0]
+            changed = np.flatnonzero(finest.free != wanted)
+            finest.A = Csr.from_scipy(A)
+            sparse_relax.inverse_diagonal(finest.A.ptr, finest.A.idx, finest.A.val, finest.inv)
+            finest.free[:] = wanted
+            hierarchy.change(0, changed)
+            hierarchy.refresh()
+        self.kept[:] = [(A, hierarchy)]
+        return PreparedMultigrid(rows, self.multigrid.cycle(hierarchy, rows, ledger))
+
+    def _follows(self, A: sp.csr_array, wanted: Array) -> bool:
+        """Whether A is the kept matrix, but for rows that are left out of coarse grids before or now."""
+        before, hierarchy = self.kept[0]
+        if A is before:
+            return True
+        if A.nnz != before.nnz or not (np.array_equal(A.indptr, before.indptr) and np.array_equal(A.indices, before.indices)):
+            return False
+        stays = np.repeat(hierarchy.levels[0].free & wanted, np.diff(A.indptr))
+        return bool(np.array_equal(A.data[stays], before.data[stays]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
