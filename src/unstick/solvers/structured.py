@@ -23,10 +23,10 @@ from unstick.solvers.rows import Fine, Layout, Levels, positions, rebuild
 RED, BLACK = 0, 1
 GIVE_UP = 8  # outer iterations without progress
 DOUBLE_FLOOR = 1e-10  # an inner solve in double precision is not trusted beyond this reduction
-LOCAL_RINGS = 6  # rows around those with a residual that local sweeps take in
+LOCAL_RINGS = 3  # rows around those with a residual that local sweeps take in
 LOCAL_ROUNDS = 2
-LOCAL_SWEEPS = 40
-LOCAL_UNITS = 2.0  # work that local sweeps may cost, else they are none
+LOCAL_SWEEPS = 30
+LOCAL_UNITS = 4.0  # work that local sweeps may cost, else they are none
 SINGLE_FLOOR = 5e-6  # an inner solve in single precision is not trusted beyond this reduction
 
 
@@ -40,7 +40,7 @@ class Tuning:
     parallel_cells: int = 30_000  # smaller levels run on one thread
     inner_limit: int = 60
     outer_sweeps: tuple[int, ...] = (0, 1, 0)  # colours of the projected half-sweeps before each choice of the detached set
-    few: float = 0.003  # changes, as a share of the detached rows, below which the inner solve goes on to the tolerance
+    few: int = 2  # rows: when no more than so many changed sides, the inner solve goes on to the tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,8 @@ def nested_guess(run: Run) -> None:
             return
         run.sweep(level, p, right, (RED, BLACK, BLACK, RED))
         if level < run.bottom:
-            if run.inspect(level, p, right).detached or run.below_is_old:
+            look = run.inspect(level, p, right)
+            if look.detached or run.below_is_old:
                 run.rebuild(level, run.below_is_old)
                 run.below_is_old = True
             _, v = run.correct(level, 0.0, 1)
@@ -348,7 +349,7 @@ def iterate(run: Run, max_iterations: int, warm: bool, report: Callable[[int, fl
             run.carried = 0.0
         moved = run.below_is_old = False
         finest = 0.8 * run.goal
-        few = outer > 0 and look.changed <= run.tuning.few * look.detached
+        few = outer > 0 and look.changed <= run.tuning.few
         inner_goal = finest if settled or few else max(run.tuning.reduction * look.free, finest)
         settled = settled or inner_goal == finest
         floor = SINGLE_FLOOR if run.wide is None else DOUBLE_FLOOR
