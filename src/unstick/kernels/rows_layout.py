@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit, prange
 
+ALIGN = 16  # numbers in single precision that fill a cache line
+
 
 @njit(parallel=True, cache=True)
 def row_ranges(wx, wy, wz, e, k0, k1, total, largest, b):
@@ -104,8 +106,10 @@ def fill_offsets(begin, end, up_begin, up_end, nbr, span, child, off, start, nul
                 hi[fine - begin] = max(hi[fine - begin], 2 * span[1, row])
     for colour in range(2):
         for row in range(begin, end):
-            off[colour, row] = start + 1 - lo[row - begin]
-            start += hi[row - begin] - lo[row - begin] + 2
+            first = lo[row - begin]
+            start += -(start + 1 + span[0, row] - first) % ALIGN  # the first computed cell begins a cache line
+            off[colour, row] = start + 1 - first
+            start += hi[row - begin] - first + 2
     return start
 
 

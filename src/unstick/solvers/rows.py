@@ -178,10 +178,12 @@ def pack_system(layout: Layout, A: Stencil, b: Array, contact: Array, mean: floa
 
 
 def vectors(count: int, size: int, dtype: type) -> list[Array]:
-    """Zeroed vectors from one allocation, which the system can map by large pages; the pitch avoids multiples of a page."""
+    """Zeroed vectors from one allocation, which the system can map by large pages, each from the beginning of a cache line; their
+    distance avoids multiples of a page."""
     pitch = size + (-size) % 64 + 64 * (1 + (size // 64) % 2)
-    block: Array = np.zeros((count, pitch), dtype=dtype)
-    return [block[at, :size] for at in range(count)]
+    whole = np.zeros(count * pitch + 64, dtype=dtype)
+    shift = (-whole.ctypes.data % 64) // whole.itemsize
+    return [whole[shift + n * pitch : shift + n * pitch + size] for n in range(count)]
 
 
 def make_levels(layout: Layout, fine: Fine) -> Levels:
