@@ -38,7 +38,7 @@ def strips(box, seed, tuning=None):
     layout = lay_out(k0, k1, A.box)
     fine = pack_system(layout, A, b, contact, 1.0, 1.0)
     levels = make_levels(layout, fine)
-    nnz = count_entries(layout, levels)
+    nnz = count_entries(layout, size.entries)
     run = Run(
         layout, fine, levels, 0.0, 1e-6, Ledger(int(nnz[0])), tuning or Tuning(), nnz, light=0, hit=np.zeros(len(layout.par), dtype=bool)
     )

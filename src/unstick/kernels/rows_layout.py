@@ -19,6 +19,7 @@ def row_ranges(wx, wy, wz, e, k0, k1, total, largest, b):
                 w += wy[i, j + 1, k] if j + 1 < nj else 0.0
                 w += wz[i, j, k + 1] if k + 1 < nk else 0.0
                 d = e[i, j, k] + w
+                total[i, 3] += (wx[i, j, k] > 0) + (wy[i, j, k] > 0) + (wz[i, j, k] > 0)
                 size = abs(b[i, j, k])
                 largest[i] = max(largest[i], size)
                 if d > 0:

@@ -38,7 +38,7 @@ def solve_on_rows(solver: Solver, system: PressureSystem, guess: Array | SolveRe
     layout = lay_out(ready.k0, ready.k1, A.box)
     fine = pack_system(layout, A, ready.b, contact, size.mean, size.largest)
     levels = make_levels(layout, fine)
-    nnz = count_entries(layout, levels)
+    nnz = count_entries(layout, size.entries)
     ledger = Ledger(int(nnz[0]))
     run = Run(
         layout=layout,
@@ -57,7 +57,8 @@ def solve_on_rows(solver: Solver, system: PressureSystem, guess: Array | SolveRe
     unit_p = size.largest / size.mean
     begin_at(run, guess_p, unit_p)
     outcome = iterate(run, solver.max_iterations, guess_p is not None, solver.on_iteration)
-    p, slack = np.zeros(A.box), ready.b.copy()
+    p = np.zeros(A.box)
+    slack = ready.b.copy() if size.null_rows else np.zeros(A.box)
     unpack(layout, fine.p, p, unit_p)
     write_slack(run)
     unpack(layout, fine.d, slack, size.largest)

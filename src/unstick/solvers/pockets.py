@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstick.kernels.pieces import roots, runs
+from unstick.kernels.pieces import SLABS, roots, runs, unite_slabs
 from unstick.problem import Array, Stencil
 from unstick.solvers.rows import couplings, planes
 
@@ -59,15 +59,20 @@ class Pockets:
 def find_pockets(A: Stencil, b: Array, contact: Array, k0: Array, k1: Array) -> Pockets | None:
     """Closed pockets (None if there is none, the usual case, found in one pass over the couplings)."""
     wx, wy, wz, e = couplings(A)
-    most = int((k1 - k0).sum())
-    parent, linked = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.bool_)
-    nothing = np.empty((0, 0, 0), dtype=np.int32)
-    count = int(runs(wx, wy, wz, e, k0, k1, parent, linked, nothing))
+    ni, nj, nk = e.shape
+    slabs = min(SLABS, ni)
+    before = np.concatenate([[0], np.cumsum((k1 - k0).sum(axis=1))])
+    start = before[[ni * slab // slabs for slab in range(slabs)]]
+    count = int(before[-1])
+    parent, linked = np.full(count, -1, dtype=np.int32), np.zeros(count, dtype=np.bool_)
+    edge = np.empty((slabs, 2, nj, nk), dtype=np.int32)
+    runs(wx, wy, wz, e, k0, k1, start, parent, linked, np.empty((0, 0, 0), dtype=np.int32), edge)
+    unite_slabs(wx, parent, edge)
     if roots(parent, linked, count) == 0:
         return None
-    run = np.full(e.shape, -1, dtype=np.int32)
-    runs(wx, wy, wz, e, k0, k1, parent, linked, run)
-    roots(parent, linked, count)
+    run, united = np.full(e.shape, -1, dtype=np.int32), parent.copy()
+    runs(wx, wy, wz, e, k0, k1, start, parent, np.empty_like(linked), run, edge)
+    parent = united
     rows = run >= 0
     piece = parent[run[rows]]
     values = planes(b)[rows]

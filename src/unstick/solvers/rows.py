@@ -54,6 +54,7 @@ class Scan:
     mean: float  # mean a_ii
     largest: float  # max|b|
     null_rows: int  # rows without coupling or excess whose b is not 0
+    entries: int  # of the matrix
 
 
 def planes(values: Array) -> Array:
@@ -75,11 +76,11 @@ def scan(A: Stencil, b: Array) -> tuple[Scan, Array, Array]:
     wx, wy, wz, e = couplings(A)
     ni, nj, _ = e.shape
     k0, k1 = np.empty((ni, nj), dtype=np.int64), np.empty((ni, nj), dtype=np.int64)
-    total, largest = np.zeros((ni, 3)), np.zeros(ni)
+    total, largest = np.zeros((ni, 4)), np.zeros(ni)
     rows_layout.row_ranges(wx, wy, wz, e, k0, k1, total, largest, planes(b))
-    diagonal, unknowns, null = total.sum(axis=0)
+    diagonal, unknowns, null, links = total.sum(axis=0)
     top = float(largest.max(initial=0.0))
-    return Scan(int(unknowns), diagonal / max(unknowns, 1), top, int(null)), k0, k1
+    return Scan(int(unknowns), diagonal / max(unknowns, 1), top, int(null), int(unknowns + 2 * links)), k0, k1
 
 
 def lay_out(k0: Array, k1: Array, box: tuple[int, int, int]) -> Layout:
@@ -181,7 +182,7 @@ def vectors(count: int, size: int, dtype: type) -> list[Array]:
     """Zeroed vectors from one allocation, which the system can map by large pages, each from the beginning of a cache line; their
     distance avoids multiples of a page."""
     pitch = size + (-size) % 64 + 64 * (1 + (size // 64) % 2)
-    whole = np.zeros(count * pitch + 64, dtype=dtype)
+    whole: Array = np.zeros(count * pitch + 64, dtype=dtype)
     shift = (-whole.ctypes.data % 64) // whole.itemsize
     return [whole[shift + n * pitch : shift + n * pitch + size] for n in range(count)]
 

@@ -381,14 +381,6 @@ def write_slack(run: Run) -> None:
     rows_contact.slack(run.fine.d, run.fine.p, run.fine.g, *run.double(), *run.tables(), *run.blocks(0))
 
 
-def count_entries(layout: Layout, levels: Levels) -> Array:
+def count_entries(layout: Layout, finest: int) -> Array:
     """Matrix entries of each level; coarse levels are taken as full 7-point matrices of their cells."""
-    counts = np.zeros(layout.levels)
-    for level in range(layout.levels):
-        stored = slice(int(layout.start[level]), int(layout.start[level + 1]))
-        if level == 0:
-            couplings = sum(np.count_nonzero(w[stored]) for w in (levels.wx, levels.wy, levels.wz))
-            counts[level] = np.count_nonzero(levels.inv[stored]) + 2 * couplings
-        else:
-            counts[level] = 7 * layout.cells(level)
-    return counts
+    return np.array([finest, *(7 * layout.cells(level) for level in range(1, layout.levels))], dtype=np.float64)
