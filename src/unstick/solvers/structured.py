@@ -23,6 +23,8 @@ from unstick.solvers.rows import Fine, Layout, Levels, positions, rebuild
 RED, BLACK = 0, 1
 GIVE_UP = 8  # outer iterations without progress
 DOUBLE_FLOOR = 1e-10  # an inner solve in double precision is not trusted beyond this reduction
+STENCIL = 7  # entries of a full row; a pass over vectors is booked as so much less than one over the matrix
+STEP_VECTORS = 5  # such passes in a step of conjugate gradients
 LOCAL_RINGS = 3  # rows around those with a residual that local sweeps take in
 LOCAL_ROUNDS = 2
 LOCAL_SWEEPS = 30
@@ -202,6 +204,7 @@ class Run:
         self.carried = curvature if level == 0 else 0.0
         self.ledger.spend("cycles", steps * self.cycle_entries(level))
         self.ledger.spend("matvecs", steps * self.nnz[level])
+        self.ledger.spend("vectors", (1 + STEP_VECTORS * steps) * self.nnz[level] / STENCIL)
         self.ledger.count("cycles", steps if level == 0 else 0)
         if steps == 0:
             vectors[3][int(self.layout.start[level]) : int(self.layout.start[level + 1])] = 0
@@ -226,11 +229,12 @@ class Run:
         self.wide = (np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size))
 
     def cycle_entries(self, level: int) -> float:
-        """Matrix entries touched by one cycle from `level`: the first red half-sweep from zero touches the diagonal only."""
-        visit = 2 * self.tuning.sweeps + 0.5 - 0.5 * (1 - 1 / 7)
+        """Matrix entries touched by one cycle from `level`, transfers included: sweeps before and after, of which the first red
+        half-sweep touches the diagonal only, and the residual of the red cells."""
+        visit = 2 * self.tuning.sweeps + 0.5 - 0.5 * (1 - 1 / STENCIL) + 1 / STENCIL
         below = float(self.nnz[level + 1 :].sum()) * visit
         if self.tuning.inner_steps > 0 and level + 2 <= self.bottom:
-            below = self.tuning.inner_steps * (below + float(self.nnz[level + 1]))
+            below = self.tuning.inner_steps * (below + float(self.nnz[level + 1]) * (1 + STEP_VECTORS / STENCIL))
         return float(self.nnz[level]) * visit + below
 
     def accept(self, level: int, p: Array, v: Array, d: Array) -> float:
@@ -254,6 +258,7 @@ class Run:
             self.ledger.spend("matvecs", share * self.nnz[level])
             up, curve = part[cut, :2].sum(axis=0)
             alpha = min(1.0, up / curve) if up > 0 and curve > 0 else 0.0
+        self.ledger.spend("vectors", 2 * self.nnz[level] / STENCIL)
         if alpha > 0:
             rows_contact.advance(p, d, p.dtype.type(alpha), self.fine.contact, off, span, *blocks)
         return float(alpha)
