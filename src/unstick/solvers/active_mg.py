@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+import numpy as np
+
+from unstick.solvers.fas import nested_start
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.linear import LinearMethod
 from unstick.solvers.multigrid.linear import Multigrid, ReusedMultigrid
+from unstick.solvers.multigrid.nonlinear import NonlinearCycle
 from unstick.solvers.penalty import Penalty
 from unstick.solvers.policy import PolicyIteration
 from unstick.solvers.protocol import Outcome, Problem, Start
+
+
+def nested(problem: Problem, start: Start, reused: ReusedMultigrid, ledger: Ledger) -> Start:
+    """A cold start replaced by the interpolated solution of the next coarser problem, found from the coarsest up (as in fas-mg)."""
+    if not start.cold or problem.lattice is None:
+        return start
+    hierarchy = reused.multigrid.hierarchy(problem.A, problem.lattice, ledger)
+    cycle = NonlinearCycle(hierarchy, ledger, "V", 2, 2, 0, True, True)
+    finest = cycle.fields[0]
+    finest.f[:] = -problem.b
+    finest.contact[:] = problem.contact
+    nested_start(cycle, ledger)
+    reused.kept[:] = [(problem.A, hierarchy)]
+    p = finest.x.copy()
+    p[problem.contact] = np.maximum(p[problem.contact], 0.0)
+    return Start(p, None, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +39,7 @@ class PolicyMG(PolicyIteration):
     """Policy iteration with multigrid cycles inside; `inner` lets about one cycle be spent on a control that is still wrong."""
 
     inner: float = 0.3
+    start: Literal["full", "none"] = "full"  # without a guess: the coarse problems' solution, or p = 0
     multigrid: Multigrid = field(default_factory=Multigrid)
     reused: ReusedMultigrid | None = field(default=None, repr=False)  # the run's own: leave it out
 
@@ -28,8 +49,9 @@ class PolicyMG(PolicyIteration):
         return self.reused or self.multigrid
 
     def iterate(self, problem: Problem, start: Start, ledger: Ledger) -> Outcome:
-        run = dataclasses.replace(self, reused=ReusedMultigrid(multigrid=self.multigrid))
-        return PolicyIteration.iterate(run, problem, start, ledger)
+        reused = ReusedMultigrid(multigrid=self.multigrid)
+        begin = nested(problem, start, reused, ledger) if self.start == "full" else start
+        return PolicyIteration.iterate(dataclasses.replace(self, reused=reused), problem, begin, ledger)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +59,7 @@ class PenaltyMG(Penalty):
     """The penalty method with multigrid cycles inside."""
 
     inner: float = 0.3
+    start: Literal["full", "none"] = "full"  # without a guess: the coarse problems' solution, or p = 0
     multigrid: Multigrid = field(default_factory=Multigrid)
     reused: ReusedMultigrid | None = field(default=None, repr=False)  # the run's own: leave it out
 
@@ -46,5 +69,6 @@ class PenaltyMG(Penalty):
         return self.reused or self.multigrid
 
     def iterate(self, problem: Problem, start: Start, ledger: Ledger) -> Outcome:
-        run = dataclasses.replace(self, reused=ReusedMultigrid(multigrid=self.multigrid))
-        return Penalty.iterate(run, problem, start, ledger)
+        reused = ReusedMultigrid(multigrid=self.multigrid)
+        begin = nested(problem, start, reused, ledger) if self.start == "full" else start
+        return Penalty.iterate(dataclasses.replace(self, reused=reused), problem, begin, ledger)
