@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from unstick.bench.direct import solve_exactly
-from unstick.bench.exact import judge
+from unstick.bench.exact import judge, rescaled
 from unstick.bench.frames import FRAMES
-from unstick.bench.systems import random_systems
+from unstick.bench.systems import case, random_systems
 from unstick.checks import InvalidSystem
 from unstick.kernels import sparse_relax
 from unstick.problem import PressureSystem, Stencil
@@ -179,6 +179,15 @@ def test_the_literal_full_cycle_stalls_and_the_globalised_one_converges() -> Non
     result = FullMultigrid(**LAI).solve(system)  # type: ignore[arg-type]
     assert result.status is Status.CONVERGED
     assert result.iterations <= 10
+
+
+@pytest.mark.parametrize("solver", ALL)
+def test_rounding_of_coarse_pockets_is_no_matrix(solver: type[Solver]) -> None:
+    """Pockets that fill a coarse cell leave a coarse row of rounding errors, and that row another on the next level."""
+    pieces = case(0, 160).system
+    here, there = solver(tolerance=1e-9).solve(pieces), solver(tolerance=1e-9).solve(rescaled(pieces, 1e3, 10.0))
+    assert here.converged and there.converged
+    assert abs(here.iterations - there.iterations) <= 1
 
 
 @pytest.mark.parametrize("solver", ALL)

@@ -4,10 +4,23 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from unstick.kernels import rows_watch
 from unstick.kernels.rows_cycle import v_cycle
 from unstick.problem import Stencil
 from unstick.solvers.ledger import Ledger
-from unstick.solvers.rows import couplings, lay_out, make_levels, pack_guess, pack_system, planes, positions, rebuild, scan, unpack
+from unstick.solvers.rows import (
+    contact_cells,
+    couplings,
+    lay_out,
+    make_levels,
+    pack_guess,
+    pack_system,
+    planes,
+    positions,
+    rebuild,
+    scan,
+    unpack,
+)
 from unstick.solvers.structured import Run, Tuning, count_entries, write_slack
 
 BOXES = [(7, 6, 9), (4, 8, 5), (1, 3, 2), (5, 1, 12), (9, 14, 1), (16, 7, 1), (2, 2, 2), (1, 1, 11)]
@@ -40,7 +53,17 @@ def strips(box, seed, tuning=None):
     levels = make_levels(layout, fine)
     nnz = count_entries(layout, size.entries)
     run = Run(
-        layout, fine, levels, 0.0, 1e-6, Ledger(int(nnz[0])), tuning or Tuning(), nnz, light=0, hit=np.zeros(len(layout.par), dtype=bool)
+        layout,
+        fine,
+        levels,
+        0.0,
+        1e-6,
+        Ledger(int(nnz[0])),
+        tuning or Tuning(),
+        nnz,
+        light=0,
+        hit=np.zeros(len(layout.par), dtype=bool),
+        contact_at=contact_cells(layout, fine, levels),
     )
     return A, b, contact, size, run
 
@@ -141,7 +164,7 @@ def aggregate(box):
 
 
 @pytest.mark.parametrize("box", [box for box in BOXES if min(box[:2]) > 1 or box[2] > 1])
-def test_coarse_matrix_is_half_the_galerkin_product_of_free_rows(box):
+def test_coarse_matrix_is_half_the_galerkin_product_of_free_rows_but_for_the_excess(box):
     A, _, _, _, run = strips(box, 8)
     run.inspect(0, run.fine.p, run.fine.g)  # p = 0 detaches some rows
     seen = planes(np.zeros(box)).shape
@@ -151,7 +174,9 @@ def test_coarse_matrix_is_half_the_galerkin_product_of_free_rows(box):
     whole = Stencil(*couplings(A)).to_csr(np.ones(seen, dtype=bool))
     keep = sp.diags_array(free.reshape(-1).astype(float))
     P = aggregate(seen)
-    expected = 0.5 * (P.T @ keep @ whole @ keep @ P).toarray()
+    product = keep @ whole @ keep
+    excess = P.T @ np.asarray(product.sum(axis=1)).reshape(-1)  # which counts three quarters, not half
+    expected = 0.5 * (P.T @ product @ P).toarray() + np.diag(0.25 * excess)
     coarse = tuple((n + 1) // 2 for n in seen)
     layout, levels = run.layout, run.levels
     for row in range(layout.begin[1], layout.begin[2]):
@@ -201,3 +226,28 @@ def test_the_cycle_is_a_symmetric_positive_operator(box, light):
         B[:, column] = run.levels.x[at]
     assert np.abs(B - B.T).max() <= 2e-5 * np.abs(B).max()
     assert np.linalg.eigvalsh(0.5 * (B + B.T)).min() > 0
+
+
+@pytest.mark.parametrize("box", BOXES)
+def test_the_watch_counts_what_would_change_sides(box):
+    A, b, contact, _, run = strips(box, 4)
+    rows, rng, slip = A.rows(), np.random.default_rng(5), 1e-3
+    touching = contact & rows
+    away = touching & (rng.random(box) < 0.5)
+    p = np.where(rows & ~away, rng.uniform(0.0, 1.0, box), 0.0)
+    v = np.where(rows & ~away, rng.normal(0.0, 1.0, box), 0.0).astype(np.float32)
+    step = put(run, v.astype(float)).copy()
+    step[run.fine.contact[: len(step)] != 0] = 0.0  # `put` projects: contact cells are written one by one below
+    at = on_box(run, np.arange(len(step)), box).astype(int)
+    step[at[touching]] = v[touching]
+    put(run, p)
+    run.levels.inv[at[away]] = 0.0
+    slack = A.apply(p + v.astype(float)) + b
+    back = away & (slack < -slip)
+    under = touching & ~away & ((p + v) * A.diagonal() < -slip)
+    fine = run.fine
+    found = rows_watch.would_change(
+        fine.p, step.astype(np.float32), fine.g, run.levels.inv, slip, fine.wx, fine.wy, fine.wz, run.contact_at
+    )
+    assert run.contact_at.shape == (7, touching.sum())
+    assert found == back.sum() + under.sum()

@@ -1,7 +1,8 @@
-"""Coarse operators by aggregation of 2 x 2 x 2 cells, times 1/2 (numerics: a 7-point matrix on every level), recomputed row by row.
+"""Coarse operators by aggregation of 2 x 2 x 2 cells, couplings times 1/2, which keeps a 7-point matrix on every level, row by row.
 
 Cells with inv = 0 (detached, or no unknown) have no row or column in the coarse matrix; their couplings stay on the diagonal as
-excess, which is the Dirichlet value p = 0 of a detached cell.
+excess, which is the Dirichlet value p = 0 of a detached cell. Excess is taken times 3/4: two coarse centres are twice as far apart
+as two fine ones, but a coarse centre is less than twice as far from the surface or the detached cell that the excess stands for.
 """
 
 import numpy as np
@@ -12,9 +13,9 @@ U = np.uint64
 
 @njit(parallel=True, cache=True)
 def coarsen(wx, wy, wz, e, inv, off, nbr, par, span, child, todo, count, width):
-    """Couplings and excess of the coarse rows todo[:count]: w_IJ = 1/2 sum w_ij over free pairs, e_I = 1/2 sum of what is left."""
+    """Couplings and excess of the coarse rows todo[:count]: w_IJ = 1/2 sum w_ij over free pairs, e_I = 3/4 sum of what is left."""
     dtype = e.dtype
-    zero, half = dtype.type(0), dtype.type(0.5)
+    zero, half, near = dtype.type(0), dtype.type(0.5), dtype.type(0.75)
     tasks = (count + 15) // 16
     for task in prange(tasks):
         buffer = np.empty((4, width), dtype=dtype)
@@ -41,7 +42,7 @@ def coarsen(wx, wy, wz, e, inv, off, nbr, par, span, child, todo, count, width):
                     fx, fy, fz = half if west else zero, half if south else zero, zero if side else half
                     for s in range(2 * n):
                         m = U(s)
-                        free = half if inv[own + m] != zero else zero
+                        free = near if inv[own + m] != zero else zero
                         out = e[own + m]
                         out += wx[own + m] if inv[xm + m] == zero else zero
                         out += wx[xp + m] if inv[xp + m] == zero else zero

@@ -31,6 +31,7 @@ from unstick.kernels.rows_cg import (
     turn,
     turn_serial,
 )
+from unstick.kernels.rows_watch import would_change
 
 RED, BLACK = 0, 1
 
@@ -69,6 +70,17 @@ class Work(NamedTuple):
     d: Any
     q: Any
     v: Any
+
+
+class Watch(NamedTuple):
+    """Contact cells (kernels/rows_watch.py) with the iterate, right-hand side and couplings they are judged by; may hold none."""
+
+    at: Any
+    p: Any
+    g: Any
+    wx: Any
+    wy: Any
+    wz: Any
 
 
 @njit(cache=True)
@@ -209,41 +221,45 @@ def k_cycle(top, sweeps, steps, grids, A, work, part):
         return
     descend(top, sweeps, grids, A, work)
     below = top + 1
-    rho = 0.0
+    done, curvature = 0, 0.0
     for count in range(steps):
         v_cycle(below, sweeps, grids, A, work)
-        before, rho = rho, inner(work.x, work.f, below, grids, part)
+        rho = inner(work.x, work.f, below, grids, part)
         if not rho > 0.0:
             break
-        aim(work.d, work.x, np.float32(0.0 if count == 0 else rho / before), below, grids)
+        # Conjugate to the last direction by its image, which rounding in single precision harms less than the quotient of two rho.
+        beta = -inner(work.x, work.q, below, grids, part) / curvature if count > 0 else 0.0
+        aim(work.d, work.x, np.float32(beta), below, grids)
         curvature = multiply(work.q, work.d, A, work.inv, below, grids, part)
         if not curvature > 0.0:
             break
         walk(work.v, work.f, work.d, work.q, np.float32(rho / curvature), count == 0, below, grids, part)
-        before = rho
-    if before > 0.0:
+        done += 1
+    if done > 0:
         put(work.x, work.v, below, grids)
     ascend(top, sweeps, grids, A, work)
 
 
 @njit(cache=True)
-def conjugate_gradients(top, sweeps, coarse_steps, limit, goal, carried, res, d, q, v, M, grids, A, work, part):
+def conjugate_gradients(top, sweeps, coarse_steps, limit, goal, carried, res, d, q, v, M, grids, A, work, part, early, slip, watch):
     """Solve M v = res on the free cells of level `top` until max|res - M v| <= goal or `limit` steps; res becomes the residual.
 
     Flexible (Polak-Ribiere), since the preconditioner changes with its argument. Runs in the precision of res, d, q, v and M, with
     the cycle in single precision on work.f (which may be res itself). `carried`: d . q of the last direction of an earlier solve with
     almost the same matrix, still in d and q, to which the first direction is made conjugate; 0 if there is none. Ends early when a
-    step is no descent. Returns (steps, residual, d . q).
+    step is no descent, and, once the residual is below `early`, when p + v would take a contact cell to the other side by more
+    than `slip`: what is solved for is then no longer the problem. Returns (steps, residual, d . q, looks at the contact cells,
+    whether one would change).
     """
     number = res.dtype.type
-    rho, alpha, reached, curvature = 0.0, 0.0, np.inf, carried
+    rho, alpha, reached, curvature, looks = 0.0, 0.0, np.inf, carried, 0
     for steps in range(limit):
         if res.itemsize > work.f.itemsize:
             put(work.f, res, top, grids)
         k_cycle(top, sweeps, coarse_steps, grids, A, work, part)
         rho = inner(work.x, res, top, grids, part)
         if not rho > 0.0:
-            return steps, reached, 0.0
+            return steps, reached, 0.0, looks, False
         # Conjugate to the last direction: beta = -z . A d / d . A d
         beta = -inner(work.x, q, top, grids, part) / curvature if curvature > 0.0 else 0.0
         if steps == 0:
@@ -251,9 +267,13 @@ def conjugate_gradients(top, sweeps, coarse_steps, limit, goal, carried, res, d,
         aim(d, work.x, number(beta), top, grids)
         curvature = multiply(q, d, M, work.inv, top, grids, part)
         if not curvature > 0.0:
-            return steps, reached, 0.0
+            return steps, reached, 0.0, looks, False
         alpha = rho / curvature
         reached = walk(v, res, d, q, number(alpha), steps == 0, top, grids, part)
         if not reached > goal:
-            return steps + 1, reached, curvature
-    return limit, reached, curvature
+            return steps + 1, reached, curvature, looks, False
+        if not reached > early and watch.at.shape[1] > 0:
+            looks += 1
+            if would_change(watch.p, v, watch.g, work.inv, slip, watch.wx, watch.wy, watch.wz, watch.at) > 0:
+                return steps + 1, reached, curvature, looks, True
+    return limit, reached, curvature, looks, False

@@ -3,7 +3,8 @@
 import numpy as np
 from numba import njit, prange
 
-ALIGN = 16  # numbers in single precision that fill a cache line
+ALIGN = 8  # numbers in double precision that fill a cache line
+BAND = 16  # rows
 
 
 @njit(parallel=True, cache=True)
@@ -55,11 +56,16 @@ def coarse_ranges(k0, k1):
 
 @njit(cache=True)
 def number_rows(k1, number, start):
-    """Give the non-empty rows consecutive numbers from `start`; returns the next free one."""
-    for i in range(k1.shape[0]):
-        for j in range(k1.shape[1]):
-            number[i, j] = start if k1[i, j] > 0 else -1
-            start += 1 if k1[i, j] > 0 else 0
+    """Give the non-empty rows consecutive numbers from `start`, band by band in j; returns the next free one.
+
+    Within a band the row (i + 1, j) follows soon after (i, j), while what it shares with it is still in the second-level cache.
+    """
+    ni, nj = k1.shape
+    for band in range(0, nj, BAND):
+        for i in range(ni):
+            for j in range(band, min(band + BAND, nj)):
+                number[i, j] = start if k1[i, j] > 0 else -1
+                start += 1 if k1[i, j] > 0 else 0
     return start
 
 

@@ -78,6 +78,9 @@ def _row_values(
     for k in range(cptr[c], cptr[c + 1]):
         d = cval[k] if cidx[k] == c else d
     inv[c] = 1.0 / d if d > ROUNDING * size else 0.0
+    if inv[c] == 0.0:  # else the next level would take this rounding for a matrix of its own
+        for k in range(cptr[c], cptr[c + 1]):
+            cval[k] = 0.0
     return done
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from unstick.problem import Array, PressureSystem, Stencil
 from unstick.result import SolveResult, Status
 from unstick.solvers.ledger import Ledger
+from unstick.solvers.pins import Pins
 from unstick.solvers.pockets import Pockets, find_pockets, lift_null_rows
 from unstick.solvers.protocol import Solver, read_guess
-from unstick.solvers.rows import Scan, lay_out, make_levels, pack_guess, pack_system, scan, unpack
-from unstick.solvers.structured import Pins, Run, Tuning, count_entries, iterate, nested_guess, write_slack
+from unstick.solvers.rows import Scan, contact_cells, lay_out, make_levels, pack_guess, pack_system, scan, unpack
+from unstick.solvers.structured import Run, Tuning, count_entries, iterate, nested_guess, write_slack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +51,7 @@ def solve_on_rows(solver: Solver, system: PressureSystem, guess: Array | SolveRe
         tuning=tuning,
         nnz=nnz,
         hit=np.zeros(len(layout.par), dtype=np.bool_),
+        contact_at=contact_cells(layout, fine, levels),
         light=sum(layout.cells(level) >= tuning.parallel_cells for level in range(layout.levels)),
     )
     if ready.pockets is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstick.kernels import rows_coarsen, rows_layout, rows_pack
+from unstick.kernels import rows_coarsen, rows_layout, rows_pack, rows_watch
 from unstick.problem import Array, Stencil
 
 BLOCK = 4096  # cells in a block: the unit of parallel work and of partial sums
@@ -226,6 +226,17 @@ def positions(layout: Layout, cells: Array) -> Array:
     number[layout.place[0, :count], layout.place[1, :count]] = np.arange(count)
     i, j, k = cells.T
     return np.asarray(layout.off[(i + j + k) & 1, number[i, j]] + (k >> 1))
+
+
+def contact_cells(layout: Layout, fine: Fine, levels: Levels) -> Array:
+    """Positions of the contact cells of level 0 and of their six neighbours (7, n); nothing is detached yet."""
+    blocks, last = layout.blocks, int(layout.cut[1])
+    count = np.zeros(last + 1, dtype=np.int64)
+    rows_watch.count_contact(fine.contact, levels.inv, layout.off, layout.span, blocks, 0, last, count)
+    begin = np.cumsum(count)
+    at = np.empty((7, int(begin[-1])), dtype=np.uint32)
+    rows_watch.list_contact(fine.contact, levels.inv, layout.off, layout.nbr, layout.par, layout.span, blocks, 0, last, begin, at)
+    return at
 
 
 def pack_guess(layout: Layout, fine: Fine, guess: Array, factor: float) -> None:

@@ -1,8 +1,8 @@
 """The globalised active-set method on liquid rows: the work horse behind `default` and the linear `mgpcg`.
 
 One outer iteration: projected Gauss-Seidel sweeps; detached set {contact, p <= 0, A p + b >= 0}; conjugate gradients on the free
-cells, preconditioned by a single-precision multigrid cycle of the truncated matrix, until the residual fell tenfold (to the
-tolerance once the set stands still); projection onto p >= 0; exact line search. The search makes the energy fall monotonically
+cells, preconditioned by a single-precision multigrid cycle of the truncated matrix, to the tolerance or until the correction would
+change that set; projection onto p >= 0; exact line search. The search makes the energy fall monotonically
 (Graeser and Sander's truncated nonsmooth Newton multigrid); without it inexact active-set iterations cycle.
 """
 
@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from unstick.kernels import rows_contact, rows_guess, rows_pack
-from unstick.kernels.rows_cycle import Grids, Matrix, Work, conjugate_gradients, put
+from unstick.kernels.rows_cycle import Grids, Matrix, Watch, Work, conjugate_gradients, put
 from unstick.problem import Array
 from unstick.result import Status
 from unstick.solvers.ledger import Ledger
-from unstick.solvers.rows import Fine, Layout, Levels, positions, rebuild
+from unstick.solvers.pins import Pins
+from unstick.solvers.rows import Fine, Layout, Levels, rebuild
 
 RED, BLACK = 0, 1
 GIVE_UP = 8  # outer iterations without progress
@@ -26,9 +27,10 @@ DOUBLE_FLOOR = 1e-10  # an inner solve in double precision is not trusted beyond
 STENCIL = 7  # entries of a full row; a pass over vectors is booked as so much less than one over the matrix
 STEP_VECTORS = 5  # such passes in a step of conjugate gradients
 LOCAL_RINGS = 3  # rows around those with a residual that local sweeps take in
-LOCAL_ROUNDS = 2
 LOCAL_SWEEPS = 30
 LOCAL_UNITS = 4.0  # work that local sweeps may cost, else they are none
+MEND_ROUNDS = 2
+FINEST = 2.0  # goals at which an inner solve ends: what is left is small enough for a sweep or two
 SINGLE_FLOOR = 5e-6  # an inner solve in single precision is not trusted beyond this reduction
 
 
@@ -36,13 +38,13 @@ SINGLE_FLOOR = 5e-6  # an inner solve in single precision is not trusted beyond 
 class Tuning:
     """What may be tuned without changing the solution."""
 
-    reduction: float = 0.1  # of the residual per inner solve while the detached set moves
+    early: float = 0.1  # reduction of the residual after which an inner solve ends as soon as its result would change the detached set
     sweeps: int = 2  # of the smoother, before and after each coarse correction
     inner_steps: int = 2  # of conjugate gradients on the first coarse level (0: V-cycle)
     parallel_cells: int = 30_000  # smaller levels run on one thread
     inner_limit: int = 60
+    nested: int = 0  # truncated cycles on each coarse level before the first outer iteration; 0: one in 3D, two in 2D
     outer_sweeps: tuple[int, ...] = (0, 1, 0)  # colours of the projected half-sweeps before each choice of the detached set
-    few: int = 2  # rows: when no more than so many changed sides, the inner solve goes on to the tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,38 +56,6 @@ class Look:
     changed: int
     detached: int
     finite: bool
-
-
-@dataclass(slots=True, eq=False)
-class Pins:
-    """Closed pockets with contact rows. A pocket in which no row is detached is singular, and cannot be solved if it expands; its
-    pressure is then shifted so that its least contact row stands at 0, and that row is held there for one inner solve."""
-
-    cells: list[Array]  # strip positions of each pocket
-    contact: list[Array]  # those of them in contact
-    held: set[int]
-
-    @classmethod
-    def of(cls, layout: Layout, fine: Fine, cells: Array, label: Array, count: int) -> Pins:
-        at = positions(layout, cells)
-        pieces = [at[label == pocket] for pocket in range(count)]
-        touching = [piece[fine.contact[piece] != 0] for piece in pieces]
-        some = [number for number, piece in enumerate(touching) if len(piece)]
-        return cls([pieces[n] for n in some], [touching[n] for n in some], set())
-
-    def hold(self, p: Array, inv: Array, res: Array) -> tuple[bool, int]:
-        """Pin what must be. Returns whether a row was pinned that was not before, and how many pins `inspect` took for changes."""
-        before, again = self.held, sum(1 for row in self.held if inv[row] != 0)
-        self.held = set()
-        for cells, contact in zip(self.cells, self.contact, strict=True):
-            if (inv[contact] == 0).any():
-                continue
-            row = int(contact[np.argmin(p[contact])])
-            p[cells] -= p[row]
-            inv[row] = 0
-            res[row] = 0
-            self.held.add(row)
-        return not self.held <= before, again
 
 
 @dataclass(slots=True, eq=False)
@@ -102,6 +72,7 @@ class Run:
     nnz: Array  # of each level
     light: int  # the first level that runs on one thread
     hit: Array  # bool by row: holds cells that were clipped
+    contact_at: Array  # positions of the contact cells of level 0 and of their neighbours: see `list_contact`
     pins: Pins | None = None
     carried: float = 0.0  # d . A d of the last direction of conjugate gradients on level 0, kept for the next solve
     below_is_old: bool = False  # the levels from the second coarse one on are truncated for another set than that of level 0
@@ -186,8 +157,9 @@ class Run:
             changed += int(new) - again
         return Look(float(top), float(free), int(changed), int(detached), bool(np.isfinite(size)))
 
-    def correct(self, level: int, goal: float, limit: int) -> tuple[int, Array]:
-        """An approximate solution v of A v = residual on the free cells of a level; returns the number of steps and v."""
+    def correct(self, level: int, goal: float, limit: int, early: float = -1.0) -> tuple[int, Array, bool]:
+        """An approximate solution v of A v = residual on the free cells of a level; returns the number of steps, v, and whether it
+        ended before the goal because p + v would change the detached set (asked below a residual of `early` only)."""
         tuning, levels = self.tuning, self.levels
         single, work = self.parts()
         if self.wide is not None and level == 0:
@@ -198,17 +170,32 @@ class Run:
         res, before = self.residuals(level)
         put(before, res, level, self.grids())
         carried = self.carried if level == 0 else 0.0
-        steps, _, curvature = conjugate_gradients(
-            level, tuning.sweeps, tuning.inner_steps, limit, goal, carried, *vectors, matrix, self.grids(), single, work, part
+        watch = Watch(self.contact_at, self.fine.p, self.fine.g, self.fine.wx, self.fine.wy, self.fine.wz)
+        steps, _, curvature, looks, changed = conjugate_gradients(
+            level,
+            tuning.sweeps,
+            tuning.inner_steps,
+            limit,
+            goal,
+            carried,
+            *vectors,
+            matrix,
+            self.grids(),
+            single,
+            work,
+            part,
+            early,
+            self.goal,
+            watch,
         )
         self.carried = curvature if level == 0 else 0.0
         self.ledger.spend("cycles", steps * self.cycle_entries(level))
-        self.ledger.spend("matvecs", steps * self.nnz[level])
+        self.ledger.spend("matvecs", steps * self.nnz[level] + float(looks * self.contact_at.size))
         self.ledger.spend("vectors", (1 + STEP_VECTORS * steps) * self.nnz[level] / STENCIL)
         self.ledger.count("cycles", steps if level == 0 else 0)
         if steps == 0:
             vectors[3][int(self.layout.start[level]) : int(self.layout.start[level + 1])] = 0
-        return int(steps), vectors[3]
+        return int(steps), vectors[3], bool(changed)
 
     def parts(self) -> tuple[Matrix, Work]:
         """The matrices and vectors of the cycle."""
@@ -278,12 +265,13 @@ class Run:
 
 
 def nested_guess(run: Run) -> None:
-    """Start p from the solution of coarser problems: one truncated cycle on each level, from the coarsest up.
+    """Start p from the solution of coarser problems: truncated cycles on each level, from the coarsest up.
 
     Needs the untruncated matrices on all levels. Leaves those below level 0 truncated for level 1.
     """
     layout, levels, fine = run.layout, run.levels, run.fine
     off, _, par, span = run.tables()
+    cycles = run.tuning.nested or (2 if layout.box[2] == 1 else 1)
     g, y = np.zeros_like(levels.x), np.zeros_like(levels.x)
     rows_pack.convert(fine.g, g, int(layout.start[0]), int(layout.start[1]))
     for level in range(1, layout.levels):
@@ -298,12 +286,12 @@ def nested_guess(run: Run) -> None:
         if level == 0:
             return
         run.sweep(level, p, right, (RED, BLACK, BLACK, RED))
-        if level < run.bottom:
+        for _ in range(cycles if level < run.bottom else 0):
             look = run.inspect(level, p, right)
             if look.detached or run.below_is_old:
                 run.rebuild(level, run.below_is_old)
                 run.below_is_old = True
-            _, v = run.correct(level, 0.0, 1)
+            _, v, _ = run.correct(level, 0.0, 1)
             run.accept(level, p, v, levels.d)
             run.sweep(level, p, right, (RED, BLACK))
 
@@ -321,15 +309,15 @@ def iterate(run: Run, max_iterations: int, warm: bool, report: Callable[[int, fl
     p, g = run.fine.p, run.fine.g
     residuals: list[float] = []
     steps, stale, best = 0, 0, np.inf
-    free_of_contact = not run.fine.contact.any()
-    moved, settled = False, free_of_contact
+    sticking = not run.fine.contact.any()
+    moved, settled = False, False
     for outer in range(max_iterations + 1):
-        # A set that stood still was solved to the tolerance, and a guess may be as good: look before sweeping.
-        if not (settled or (warm and outer == 0)):
+        # A set that stood still was solved for to the tolerance, and a guess may be as good: look before sweeping.
+        if not (settled or sticking or (warm and outer == 0)):
             run.sweep(0, p, g, run.tuning.outer_sweeps)
         look = run.inspect(0, p, g)
         moved = moved or look.changed > 0
-        if settled and not free_of_contact and look.finite and look.natural > run.goal:
+        if settled and look.finite and look.natural > run.goal:
             look, changed = mend(run, look)
             moved = moved or changed
         residuals.append(look.natural)
@@ -348,35 +336,33 @@ def iterate(run: Run, max_iterations: int, warm: bool, report: Callable[[int, fl
             return Ending(Status.STAGNATED, steps, outer, tuple(residuals))
         if outer == max_iterations:
             return Ending(Status.ITERATION_LIMIT, steps, outer, tuple(residuals))
-        settled = not moved and (outer > 0 or settled)
         if moved or run.below_is_old:
             run.rebuild(0, run.below_is_old)
             run.carried = 0.0
         moved = run.below_is_old = False
-        finest = 0.8 * run.goal
-        few = outer > 0 and look.changed <= run.tuning.few
-        inner_goal = finest if settled or few else max(run.tuning.reduction * look.free, finest)
-        settled = settled or inner_goal == finest
-        floor = SINGLE_FLOOR if run.wide is None else DOUBLE_FLOOR
-        used, v = run.correct(0, max(inner_goal, floor * look.free), run.tuning.inner_limit)
+        floor = (SINGLE_FLOOR if run.wide is None else DOUBLE_FLOOR) * look.free
+        finest = (FINEST if stale == 0 else 0.8) * run.goal
+        used, v, changed = run.correct(0, max(finest, floor), run.tuning.inner_limit, run.tuning.early * look.free)
         run.accept(0, p, v, run.fine.d)
+        settled = finest >= floor and not changed
         steps += used
     raise AssertionError("the loop returns")
 
 
 def mend(run: Run, look: Look) -> tuple[Look, bool]:
-    """A settled set was solved for, and yet a residual is left: sweep where it is as long as that pays, or else everywhere once.
-    Returns the last look and whether the detached set changed."""
+    """The last inner solve went to the tolerance, and yet a residual is left, in rows that must change sides or everywhere but small:
+    sweep where it is, or else everywhere, as long as that pays. Returns the last look and whether the detached set changed."""
     p, g = run.fine.p, run.fine.g
     changed = False
-    for turn in range(LOCAL_ROUNDS):
+    for turn in range(MEND_ROUNDS):
+        before = look.natural
         if not run.sweep_locally(p, g):
-            if turn > 0:
+            if turn > 0 and before > FINEST * run.goal:
                 break
             run.sweep(0, p, g, run.tuning.outer_sweeps)
-        before, look = look.natural, run.inspect(0, p, g)
+        look = run.inspect(0, p, g)
         changed = changed or look.changed > 0
-        if look.natural <= run.goal or not look.natural < 0.05 * before:
+        if look.natural <= run.goal or look.natural > 0.7 * before:
             break
     return look, changed
 
