@@ -61,16 +61,16 @@ def test_sweeps_equal_a_plain_twin() -> None:
 def test_agrees_with_the_direct_reference(solver: type[Solver]) -> None:
     """Thin walls, pockets, tiny fractions, pieces, all and no contact; the whole set is `unstick bench exact`."""
     seen, disagreed = 0, []
-    for case in random_systems(5, 66):
-        if not isinstance(case.system.A, Stencil):
+    for drawn in random_systems(5, 66):
+        if not isinstance(drawn.system.A, Stencil):
             continue
-        result = solver(tolerance=1e-11).solve(case.system)
-        verdict = judge(solve_exactly(case.system), result)
-        assert not verdict.wrong_claim, (case.name, case.place)
+        result = solver(tolerance=1e-11).solve(drawn.system)
+        verdict = judge(solve_exactly(drawn.system), result)
+        assert not verdict.wrong_claim, (drawn.name, drawn.place)
         assert np.isfinite(result.p).all()
         seen += 1
         if not verdict.agrees:
-            disagreed.append((case.name, case.place, result.status))
+            disagreed.append((drawn.name, drawn.place, result.status))
     assert len(disagreed) <= (0 if solver is FasMg else 2), disagreed
     assert seen > 50
 

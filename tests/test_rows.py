@@ -181,7 +181,7 @@ def test_coarse_matrix_is_half_the_galerkin_product_of_free_rows_but_for_the_exc
     layout, levels = run.layout, run.levels
     for row in range(layout.begin[1], layout.begin[2]):
         i, j = layout.place[:2, row]
-        for k in range(2 * layout.span[0, row], min(2 * layout.span[1, row], coarse[2])):
+        for k in range(2 * layout.span[0, row], min(2 * layout.span[2, row], coarse[2])):
             at = layout.off[(i + j + k) & 1, row] + (k >> 1)
             n = int(np.ravel_multi_index((i, j, k), coarse))
             assert (1.0 / levels.inv[at] if levels.inv[at] else 0.0) == pytest.approx(expected[n, n], rel=2e-6, abs=1e-12)

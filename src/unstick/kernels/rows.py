@@ -76,7 +76,7 @@ def _restrict_red(f, r, inv, off, par, span, child, blocks, first, last, width):
         total = np.empty(width, dtype=r.dtype)
         for row in range(blocks[block, 0], blocks[block, 1]):
             lo = span[0, row]
-            n = span[1, row] - lo
+            n = span[2, row] - lo
             a, b = U(off[0, child[0, row]] + 2 * lo), U(off[0, child[1, row]] + 2 * lo)
             c, d = U(off[0, child[2, row]] + 2 * lo), U(off[0, child[3, row]] + 2 * lo)
             for s in range(2 * n):
@@ -96,7 +96,7 @@ def _prolong_red(x, inv, off, par, span, child, blocks, first, last, width):
         coarse = np.empty(width, dtype=x.dtype)
         for row in range(blocks[block, 0], blocks[block, 1]):
             lo = span[0, row]
-            n = span[1, row] - lo
+            n = span[2, row] - lo
             even, odd = U(off[par[row] & 1, row] + lo), U(off[1 - (par[row] & 1), row] + lo)
             for s in range(n):
                 m = U(s)
@@ -104,7 +104,7 @@ def _prolong_red(x, inv, off, par, span, child, blocks, first, last, width):
                 coarse[U(2) * m + U(1)] = x[odd + m]
             for which in range(4):
                 fine_row = child[which, row]
-                begin, end = max(span[0, fine_row], 2 * lo), min(span[1, fine_row], 2 * (lo + n))
+                begin, end = max(span[0, fine_row], 2 * lo), min(span[2, fine_row], 2 * (lo + n))
                 fine, shift = U(off[0, fine_row] + begin), U(begin - 2 * lo)
                 for s in range(end - begin):
                     m = U(s)

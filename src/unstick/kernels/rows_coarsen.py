@@ -22,7 +22,7 @@ def coarsen(wx, wy, wz, e, inv, off, nbr, par, span, child, todo, count, width):
         for at in range(16 * task, min(count, 16 * task + 16)):
             row = todo[at]
             lo = span[0, row]
-            n = span[1, row] - lo
+            n = span[2, row] - lo
             for s in range(2 * n):
                 m = U(s)
                 buffer[0, m] = zero

@@ -13,7 +13,7 @@ def restrict_all(f, r, off, par, span, child, blocks, first, last, width):
         total = np.empty(width, dtype=f.dtype)
         for row in range(blocks[block, 0], blocks[block, 1]):
             lo = span[0, row]
-            n = span[1, row] - lo
+            n = span[2, row] - lo
             for s in range(2 * n):
                 total[s] = 0
             for which in range(4):
@@ -35,7 +35,7 @@ def contact_above(contact, inv, off, par, span, child, blocks, first, last, widt
         any_child = np.empty(width, dtype=np.uint8)
         for row in range(blocks[block, 0], blocks[block, 1]):
             lo = span[0, row]
-            n = span[1, row] - lo
+            n = span[2, row] - lo
             for s in range(2 * n):
                 any_child[s] = 0
             for which in range(4):
@@ -63,7 +63,7 @@ def prolong_guess(p, y, low, contact, fine_inv, wx, wy, wz, e, off, nbr, par, sp
             for c in range(2):
                 o = 1 - c
                 side = (par[row] + c) & 1
-                for m in range(span[0, row], span[1, row]):
+                for m in range(span[0, row], span[2, row]):
                     at = U(off[c, row] + m)
                     whole = 2 * m + side
                     y0 = p.dtype.type(y[at])
@@ -71,7 +71,7 @@ def prolong_guess(p, y, low, contact, fine_inv, wx, wy, wz, e, off, nbr, par, sp
                     low_z, high_z = U(off[o, row] + m - 1 + side), U(off[o, row] + m + side)
                     for which in range(4):
                         fine = child[which, row]
-                        if whole < span[0, fine] or whole >= span[1, fine]:
+                        if whole < span[0, fine] or whole >= span[2, fine]:
                             continue
                         if which < 2:
                             x_at = U(off[o, nbr[0, row]] + m)

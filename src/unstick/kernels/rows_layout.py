@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit, prange
 
 ALIGN = 8  # numbers in double precision that fill a cache line
+STEP = 8  # numbers in single precision that loops take at a time; what is left over they take one by one
 BAND = 16  # rows
 
 
@@ -70,8 +71,9 @@ def number_rows(k1, number, start):
 
 
 @njit(cache=True)
-def fill_rows(k0, k1, number, fine_number, nbr, par, span, child, place, null, has_fine):
-    """Neighbours, parity, computed span (in m) and children of one level's rows."""
+def fill_rows(k0, k1, number, fine_number, nbr, par, span, child, place, null, has_fine, step):
+    """Neighbours, parity, computed span and place (both in m), and children of one level's rows. The computed span begins with the
+    first cell and is a multiple of `step` long; what it holds beyond the last cell is zero and stays so."""
     ni, nj = k1.shape
     for i in range(ni):
         for j in range(nj):
@@ -84,10 +86,10 @@ def fill_rows(k0, k1, number, fine_number, nbr, par, span, child, place, null, h
                 inside = 0 <= a < ni and 0 <= b < nj and number[a, b] >= 0
                 nbr[side, row] = number[a, b] if inside else null
             par[row] = (i + j) & 1
-            span[0, row] = k0[i, j] >> 1
-            span[1, row] = (k1[i, j] + 1) >> 1
-            place[0, row] = i
-            place[1, row] = j
+            first, last = k0[i, j] >> 1, (k1[i, j] + 1) >> 1
+            span[0, row], span[2, row] = first, last
+            span[1, row] = first + (last - first + step - 1) // step * step
+            place[0, row], place[1, row], place[2, row], place[3, row] = i, j, first, last - first
             for which in range(4):
                 a, b = 2 * i + which // 2, 2 * j + which % 2
                 inside = has_fine and a < fine_number.shape[0] and b < fine_number.shape[1] and fine_number[a, b] >= 0
@@ -110,7 +112,7 @@ def fill_offsets(begin, end, up_begin, up_end, nbr, span, child, off, start, nul
             fine = child[which, row]
             if fine != null:
                 lo[fine - begin] = min(lo[fine - begin], 2 * span[0, row])
-                hi[fine - begin] = max(hi[fine - begin], 2 * span[1, row])
+                hi[fine - begin] = max(hi[fine - begin], 2 * span[2, row])
     for colour in range(2):
         for row in range(begin, end):
             first = lo[row - begin]

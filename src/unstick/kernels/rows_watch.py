@@ -15,7 +15,7 @@ def count_contact(contact, inv, off, span, blocks, first, last, count):
         for row in range(blocks[block, 0], blocks[block, 1]):
             for c in range(2):
                 own = off[c, row]
-                for m in range(span[0, row], span[1, row]):
+                for m in range(span[0, row], span[2, row]):
                     found += 1 if (contact[own + m] != 0) & (inv[own + m] != 0) else 0
         count[block + 1] = found
 
@@ -29,7 +29,7 @@ def list_contact(contact, inv, off, nbr, par, span, blocks, first, last, begin, 
             for c in range(2):
                 o = 1 - c
                 side = (par[row] + c) & 1
-                for m in range(span[0, row], span[1, row]):
+                for m in range(span[0, row], span[2, row]):
                     if (contact[off[c, row] + m] != 0) & (inv[off[c, row] + m] != 0):
                         at[0, n] = off[c, row] + m
                         for near in range(4):

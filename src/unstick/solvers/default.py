@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from unstick.problem import Array, PressureSystem, Stencil
+from unstick.problem import Array, PressureSystem
 from unstick.result import SolveResult, Status
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.linear import LinearMethod, LinearSolver
@@ -29,9 +29,9 @@ class Default(Solver):
     small: int = SMALL
 
     def solve(self, system: PressureSystem, guess: Array | SolveResult | None = None) -> SolveResult:
-        if not isinstance(system.A, Stencil) or system.unknowns < self.small:
+        result = solve_on_rows(self, system, guess, self.tuning, self.small)
+        if result is None:
             return Solver.solve(self, system, guess)
-        result = solve_on_rows(self, system, guess, self.tuning)
         return result if result.status in (Status.CONVERGED, Status.DIVERGED) else rescue(self, self.sparse(), result)
 
     def iterate(self, problem: Problem, start: Start, ledger: Ledger) -> Outcome:
@@ -51,10 +51,10 @@ class MultigridPCG(LinearSolver):
     small: int = SMALL
 
     def solve(self, system: PressureSystem, guess: Array | SolveResult | None = None) -> SolveResult:
-        if not isinstance(system.A, Stencil) or system.unknowns < self.small:
+        result = solve_on_rows(self, system, guess, self.tuning, self.small)
+        if result is None:
             sparse = replace(self, max_iterations=20_000)
             return Solver.solve(sparse, system, guess)
-        result = solve_on_rows(self, system, guess, self.tuning)
         method = PCG(tolerance=self.tolerance, absolute=self.absolute, on_iteration=self.on_iteration)
         return result if result.status in (Status.CONVERGED, Status.DIVERGED) else rescue(self, method, result)
 

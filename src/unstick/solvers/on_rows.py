@@ -26,13 +26,21 @@ class Repaired:
     pockets: Pockets | None
 
 
-def solve_on_rows(solver: Solver, system: PressureSystem, guess: Array | SolveResult | None, tuning: Tuning) -> SolveResult:
-    """The body of `Solver.solve` for solvers that work on liquid rows."""
+def solve_on_rows(
+    solver: Solver, system: PressureSystem, guess: Array | SolveResult | None, tuning: Tuning, small: int
+) -> SolveResult | None:
+    """The body of `Solver.solve` for solvers that work on liquid rows; None, before any other work, when these are fewer than `small`
+    or do not stand on a grid."""
     A = system.A
-    assert isinstance(A, Stencil)
+    if not isinstance(A, Stencil):
+        return None
+    b = np.ascontiguousarray(system.row_b, dtype=np.float64)
+    size, k0, k1 = scan(A, b)
+    if size.unknowns < small:
+        return None
     guess_p, _ = read_guess(system, guess)
     contact = np.ascontiguousarray(solver.contact_rows(system))
-    ready = repair(system, A, contact)
+    ready = repair(A, b, contact, size, k0, k1)
     size = ready.scan
     if size.unknowns == 0 or size.largest == 0.0:
         return trivial(solver, system, ready)
@@ -79,10 +87,8 @@ def solve_on_rows(solver: Solver, system: PressureSystem, guess: Array | SolveRe
     )
 
 
-def repair(system: PressureSystem, A: Stencil, contact: Array) -> Repaired:
-    """Look at the whole system once; give closed pockets and null rows a b that has a solution."""
-    b = np.ascontiguousarray(system.row_b, dtype=np.float64)
-    size, k0, k1 = scan(A, b)
+def repair(A: Stencil, b: Array, contact: Array, size: Scan, k0: Array, k1: Array) -> Repaired:
+    """Give closed pockets and null rows a b that has a solution."""
     notes: list[str] = []
     changed = False
     if size.null_rows:

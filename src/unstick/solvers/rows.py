@@ -13,6 +13,7 @@ import numpy as np
 from unstick.kernels import rows_coarsen, rows_layout, rows_pack, rows_watch
 from unstick.problem import Array, Stencil
 
+SHORT = 32  # cells of a mean row below which it is quicker to compute some zeros than to take what is left over one by one
 BLOCK = 4096  # cells in a block: the unit of parallel work and of partial sums
 
 
@@ -24,14 +25,14 @@ class Layout:
     off: Array
     nbr: Array
     par: Array
-    span: Array
+    span: Array  # of each row: first m, one past the last computed m, one past the last cell's m
     child: Array
     blocks: Array
     place: Array  # (i, j, first m, number of m) of each row
     begin: Array  # first row of each level, and the end
     cut: Array  # first block of each level, and the end
     start: Array  # first stored position of each level, and the end
-    width: int  # the longest coarse row, twice
+    width: int  # the longest row's cells, and some
 
     @property
     def levels(self) -> int:
@@ -42,8 +43,7 @@ class Layout:
         return int(self.start[-1])
 
     def cells(self, level: int) -> int:
-        rows = slice(self.begin[level], self.begin[level + 1])
-        return int(2 * (self.span[1, rows] - self.span[0, rows]).sum())
+        return int(2 * self.place[3, self.begin[level] : self.begin[level + 1]].sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +100,21 @@ def lay_out(k0: Array, k1: Array, box: tuple[int, int, int]) -> Layout:
     child = np.full((4, count + 1), null, dtype=np.int64)
     par, span, place = (
         np.zeros(count + 1, dtype=np.int64),
-        np.zeros((2, count + 1), dtype=np.int64),
+        np.zeros((3, count + 1), dtype=np.int64),
         np.zeros((4, count + 1), dtype=np.int64),
     )
     off = np.zeros((2, count + 1), dtype=np.int64)
+    short = (k1 - k0).sum() <= SHORT * begin[1]
     for level, (first, last) in enumerate(ranges):
         fine = numbers[max(level - 1, 0)]
-        rows_layout.fill_rows(first, last, numbers[level], fine, nbr, par, span, child, place, null, level > 0)
+        step = rows_layout.STEP if level > 0 or short else 1
+        rows_layout.fill_rows(first, last, numbers[level], fine, nbr, par, span, child, place, null, level > 0, step)
     off[:, null] = 1  # the shared row of zeros stands in front
-    start = [longest + 4]
+    width = longest + 4 * rows_layout.STEP
+    start = [width]
     for level in range(levels):
         up = (begin[level + 1], begin[level + 2]) if level + 1 < levels else (0, 0)
         start.append(int(rows_layout.fill_offsets(begin[level], begin[level + 1], *up, nbr, span, child, off, start[-1], null)))
-    place[2], place[3] = span[0], span[1] - span[0]
     blocks, cut = np.zeros((count + 1, 2), dtype=np.int64), [0]
     for level in range(levels):
         cut.append(int(rows_layout.fill_blocks(begin[level], begin[level + 1], span, BLOCK, blocks, cut[-1])))
@@ -128,7 +130,7 @@ def lay_out(k0: Array, k1: Array, box: tuple[int, int, int]) -> Layout:
         begin=np.array(begin),
         cut=np.array(cut),
         start=np.array(start),
-        width=longest + 4,
+        width=width,
     )
 
 

@@ -19,7 +19,7 @@ from unstick.problem import Array
 from unstick.result import Status
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.pins import Pins
-from unstick.solvers.rows import Fine, Layout, Levels, rebuild
+from unstick.solvers.rows import Fine, Layout, Levels, rebuild, vectors
 
 RED, BLACK = 0, 1
 GIVE_UP = 8  # outer iterations without progress
@@ -272,7 +272,7 @@ def nested_guess(run: Run) -> None:
     layout, levels, fine = run.layout, run.levels, run.fine
     off, _, par, span = run.tables()
     cycles = run.tuning.nested or (2 if layout.box[2] == 1 else 1)
-    g, y = np.zeros_like(levels.x), np.zeros_like(levels.x)
+    g, y = vectors(2, layout.storage, np.float32)
     rows_pack.convert(fine.g, g, int(layout.start[0]), int(layout.start[1]))
     for level in range(1, layout.levels):
         rows_guess.restrict_all(g, g, off, par, span, layout.child, *run.blocks(level), layout.width)
