@@ -21,7 +21,7 @@ from unstick.solvers.rows import (
     scan,
     unpack,
 )
-from unstick.solvers.structured import Run, Tuning, count_entries, write_slack
+from unstick.solvers.structured import Run, Tuning, count_entries, iterate, nested_guess, write_slack
 
 BOXES = [(7, 6, 9), (4, 8, 5), (1, 3, 2), (5, 1, 12), (9, 14, 1), (16, 7, 1), (2, 2, 2), (1, 1, 11)]
 
@@ -251,3 +251,26 @@ def test_the_watch_counts_what_would_change_sides(box):
     )
     assert run.contact_at.shape == (7, touching.sum())
     assert found == back.sum() + under.sum()
+
+
+@pytest.mark.parametrize("box", [*BOXES, (6, 7, 40), (5, 4, 33)])
+def test_what_lies_beyond_the_cells_stays_zero(box):
+    """Loops may run past the last cell of a row, to whole vectors: what they compute there must be zero, on every level."""
+    _, _, _, _, run = strips(box, 11)
+    run.levels.flag[: int(run.layout.begin[1])] = True
+    run.rebuild(0)
+    nested_guess(run)
+    iterate(run, 20, warm=False)
+    layout, levels, fine = run.layout, run.levels, run.fine
+    inside = np.zeros(layout.storage, dtype=bool)
+    for row in range(len(layout.par) - 1):
+        first, count = layout.place[2:, row]
+        for colour in range(2):
+            at = layout.off[colour, row] + first
+            assert not inside[at : at + count].any()
+            inside[at : at + count] = True
+    level0 = inside[: len(fine.p)]
+    for strip in (fine.wx, fine.wy, fine.wz, fine.e, fine.g, fine.p, fine.d):
+        assert not strip[~level0].any()
+    for strip in (levels.wx, levels.wy, levels.wz, levels.e, levels.inv, levels.x, levels.f, levels.r, levels.d, levels.q, levels.v):
+        assert not strip[~inside].any()
