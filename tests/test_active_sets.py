@@ -159,11 +159,11 @@ def test_the_line_search_satisfies_armijo_and_projects_contact_rows_only():
 
 
 @pytest.mark.parametrize("krylov", ["pcg", "cr", "gmres", "bicgstab"])
-@pytest.mark.parametrize("preconditioned", [False, True])
-def test_newton_with_every_inner_method(krylov, preconditioned):
+@pytest.mark.parametrize("preconditioner", ["none", "diagonal", "cholesky"])
+def test_newton_with_every_inner_method(krylov, preconditioner):
     agreed = 0
     for made in random_systems(21, 24):
-        result = Newton(tolerance=1e-10, krylov=krylov, preconditioned=preconditioned).solve(made.system)
+        result = Newton(tolerance=1e-10, krylov=krylov, preconditioner=preconditioner).solve(made.system)
         verdict = judge(solve_exactly(made.system), result, 1e-10)
         assert not verdict.wrong_claim
         agreed += result.converged and verdict.agrees

@@ -27,7 +27,10 @@ def system_of(frame: str, size: int, margin: int = 0) -> PressureSystem:
 
 
 # Ways of solvers that are shown beside their defaults.
-WAYS: dict[str, tuple[str, dict[str, Any]]] = {"fmg-literal": ("fmg", {"globalised": False})}
+WAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "fmg-literal": ("fmg", {"globalised": False}),
+    "newton-plain": ("newton", {"preconditioner": "none"}),
+}
 
 
 def solver(name: str, **options: Any) -> Solver:

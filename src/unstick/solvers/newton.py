@@ -27,22 +27,24 @@ from unstick.solvers.control import Slack, finest_goal, pin_pockets
 from unstick.solvers.krylov import Apply, FreeRows, Method, bicgstab, conjugate_gradients, conjugate_residuals, gmres, refine
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.linear import LinearOutcome
-from unstick.solvers.pcg import Factor
+from unstick.solvers.pcg import Factor, usual_modification
 from unstick.solvers.protocol import Outcome, Problem, Solver, Start
 
 Krylov = Literal["pcg", "cr", "gmres", "bicgstab"]
+Preconditioner = Literal["none", "diagonal", "cholesky"]
 KRYLOV = {"pcg": conjugate_gradients, "cr": conjugate_residuals, "gmres": gmres, "bicgstab": bicgstab}
 LEAST_GAMMA = 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newton(Solver):
-    """Minimum-map Newton after Andersen et al., matrix-free, on any matrix. Compare with it; unpreconditioned it is slow on fine grids."""
+    """Minimum-map Newton after Andersen et al., matrix-free, on any matrix. Compare with it; without a hierarchy it is slow on fine
+    grids, and without a preconditioner, as published, very slow."""
 
     max_iterations: int = 1_000_000  # inner iterations in total
     max_newton: int = 100  # published: 10, with thresholds of 1e-5
     krylov: Krylov = "pcg"
-    preconditioned: bool = False  # published: none, since it made some solves fail
+    preconditioner: Preconditioner = "diagonal"  # published: none, since an incomplete factor made some solves fail
     gamma: float = 0.01  # inner goal as a part of |H| (theorem 3.2)
     inner_limit: int = 10_000  # published: 1000, which does not do for 64^3
     alpha: float = 1e-3  # sufficient decrease (eq. 31)
@@ -57,6 +59,8 @@ class Newton(Solver):
         Solver.__post_init__(self)
         if self.krylov not in get_args(Krylov):
             raise InvalidSystem(f"krylov is {self.krylov!r}; it must be one of {', '.join(get_args(Krylov))}")
+        if self.preconditioner not in get_args(Preconditioner):
+            raise InvalidSystem(f"preconditioner is {self.preconditioner!r}; it must be one of {', '.join(get_args(Preconditioner))}")
         for name in ("gamma", "alpha", "beta"):
             if not 0.0 < getattr(self, name) < 1.0:
                 raise InvalidSystem(f"{name} is {getattr(self, name)!r}; it must be between 0 and 1")
@@ -121,14 +125,26 @@ class Newton(Solver):
         rhs = np.empty_like(H)
         rows.multiply(H_f, rhs)  # a (A (f H)), eq. 39
         rhs -= np.where(held, 0.0, H)
-        precondition: Apply | None = None
-        if self.preconditioned:
-            factor = Factor(problem.A, ~held, 0.97 if problem.lattice is not None else 0.0, 0.01)
-            ledger.spend("setup", problem.A.nnz)
-            precondition = factor.apply
+        precondition = self.prepare(problem, held, ledger)
         method: Method = partial(KRYLOV[self.krylov], rows.multiply, precondition)
         found = refine(method, rows, rhs, np.zeros_like(H), goal, limit)
         return LinearOutcome(found.x - H_f, found.iterations, found.residual, found.status)
+
+    def prepare(self, problem: Problem, held: Array, ledger: Ledger) -> Apply | None:
+        """The preconditioner on the rows that are not held."""
+        if self.preconditioner == "none":
+            return None
+        if self.preconditioner == "diagonal":
+            inverse = np.where(held, 0.0, 1.0 / problem.diagonal)
+
+            def apply(r: Array, z: Array) -> None:
+                np.multiply(inverse, r, out=z)
+                ledger.spend("vectors", problem.n)
+
+            return apply
+        factor = Factor(problem.A, ~held, usual_modification(problem.n, problem.lattice), 0.01)
+        ledger.spend("setup", problem.A.nnz)
+        return factor.apply
 
     def line_search(self, problem: Problem, slack_of: Slack, x: Array, dx: Array, theta: float, slope: float) -> float | None:
         """Projected Armijo back-tracking (Algorithm 1); None when no step length satisfies it."""
