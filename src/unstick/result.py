@@ -38,6 +38,14 @@ class UnsupportedSystem(ValueError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Guess:
+    """Where a solve may start: a pressure and the rows held at zero, both of the system's shape. What a SolveResult leaves to the next step."""
+
+    p: Array
+    detached: Array  # bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SolveResult:
     """`row_p` and `row_slack` stand on the rows of the system's A; `p` and `slack` have the system's shape."""
 

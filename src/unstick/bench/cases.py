@@ -13,7 +13,7 @@ from unstick.bench.frames import FRAMES
 from unstick.bench.frames import frame as build
 from unstick.bench.harness import using_threads
 from unstick.problem import Array, PressureSystem
-from unstick.result import SolveResult
+from unstick.result import Guess, SolveResult
 from unstick.solvers.protocol import Solver
 from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
 
@@ -59,14 +59,14 @@ class Run:
         return result.iterations if result.converged else f"{result.status.name.lower()} ({result.iterations})"
 
 
-def run_once(chosen: Solver, system: PressureSystem, guess: Array | SolveResult | None = None) -> Run:
+def run_once(chosen: Solver, system: PressureSystem, guess: Array | Guess | SolveResult | None = None) -> Run:
     with using_threads(1):
         start = time.process_time()
         result = chosen.solve(system, guess)
         return Run(result, time.process_time() - start)
 
 
-def run_best(chosen: Solver, system: PressureSystem, repeats: int = 3, guess: Array | SolveResult | None = None) -> Run:
+def run_best(chosen: Solver, system: PressureSystem, repeats: int = 3, guess: Array | Guess | SolveResult | None = None) -> Run:
     """The least CPU seconds of several runs; counts are the same in all."""
     runs = [run_once(chosen, system, guess) for _ in range(repeats)]
     return Run(runs[0].result, min(r.seconds for r in runs))

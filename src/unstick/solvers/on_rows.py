@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unstick.problem import Array, PressureSystem, Stencil
-from unstick.result import SolveResult, Status
+from unstick.result import Guess, SolveResult, Status
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.pins import Pins
 from unstick.solvers.pockets import Pockets, find_pockets, lift_null_rows
@@ -27,7 +27,7 @@ class Repaired:
 
 
 def solve_on_rows(
-    solver: Solver, system: PressureSystem, guess: Array | SolveResult | None, tuning: Tuning, small: int
+    solver: Solver, system: PressureSystem, guess: Array | Guess | SolveResult | None, tuning: Tuning, small: int
 ) -> SolveResult | None:
     """The body of `Solver.solve` for solvers that work on liquid rows; None, before any other work, when these are fewer than `small`
     or do not stand on a grid."""

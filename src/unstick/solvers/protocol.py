@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from unstick.checks import InvalidSystem, require_count, require_positive
 from unstick.kernels import warm
 from unstick.problem import Array, PressureSystem
-from unstick.result import SolveResult, Status
+from unstick.result import Guess, SolveResult, Status
 from unstick.solvers.compact import Compact, Lattice, compact
 from unstick.solvers.ledger import Ledger
 
@@ -99,7 +99,7 @@ class Solver(abc.ABC):
         """The rows on which the complementarity is asked for; a linear solver returns none."""
         return system.row_contact
 
-    def solve(self, system: PressureSystem, guess: Array | SolveResult | None = None) -> SolveResult:
+    def solve(self, system: PressureSystem, guess: Array | Guess | SolveResult | None = None) -> SolveResult:
         self.refuse(system)
         guess_p, guess_detached = read_guess(system, guess)
         rows = compact(system, self.contact_rows(system))
@@ -116,11 +116,11 @@ class Solver(abc.ABC):
         return conclude(self, system, rows, p, outcome, ledger, unit_b, problem.goal)
 
 
-def read_guess(system: PressureSystem, guess: Array | SolveResult | None) -> tuple[Array | None, Array | None]:
+def read_guess(system: PressureSystem, guess: Array | Guess | SolveResult | None) -> tuple[Array | None, Array | None]:
     """p and the detached rows of a guess, on the rows of `system`, carried by cell."""
     if guess is None:
         return None, None
-    result = guess if isinstance(guess, SolveResult) else None
+    result = guess if isinstance(guess, (Guess, SolveResult)) else None
     p = result.p if result is not None else np.asarray(guess)
     if p.size != int(np.prod(system.shape)) or p.dtype.kind not in "fiu":
         raise InvalidSystem(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstick.checks import InvalidSystem
 from unstick.problem import Array, PressureSystem
-from unstick.result import SolveResult
+from unstick.result import Guess, SolveResult
 from unstick.solvers.active_mg import PenaltyMG, PolicyMG
 from unstick.solvers.default import Default, MultigridPCG
 from unstick.solvers.fas import FasMg
@@ -44,12 +44,17 @@ LINEAR_SOLVERS: dict[str, type[Solver]] = {
 
 
 def solve(
-    system: PressureSystem, solver: str = "default", tolerance: float = 1e-6, guess: Array | SolveResult | None = None
+    system: PressureSystem, solver: str = "default", tolerance: float = 1e-6, guess: Array | Guess | SolveResult | None = None
 ) -> SolveResult:
     """Solve a system with the solver of that name from SOLVERS or LINEAR_SOLVERS; for further options take the class itself."""
+    return make_solver(solver, tolerance).solve(system, guess)
+
+
+def make_solver(name: str, tolerance: float = 1e-6) -> Solver:
+    """The solver of that name from SOLVERS or LINEAR_SOLVERS."""
     known = {**LINEAR_SOLVERS, **SOLVERS}
-    if solver not in known:
+    if name not in known:
         raise InvalidSystem(
-            f"there is no solver {solver!r}; choose one of {', '.join(SOLVERS)} or, without separation, {', '.join(LINEAR_SOLVERS)}"
+            f"there is no solver {name!r}; choose one of {', '.join(SOLVERS)} or, without separation, {', '.join(LINEAR_SOLVERS)}"
         )
-    return known[solver](tolerance=tolerance).solve(system, guess)
+    return known[name](tolerance=tolerance)

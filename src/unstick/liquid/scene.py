@@ -1,0 +1,106 @@
+"""A scene as data: what is where at the start, what happens from outside, and how it is to be computed. Nothing here computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from unstick.geometry.motion import Motion, Still
+from unstick.geometry.shapes import Shape
+from unstick.grid import Grid
+
+Walls = Literal["separating", "sticking"]
+Vector = tuple[float, ...]
+SIDES = ("x-", "x+", "y-", "y+", "z-", "z+")
+FOREVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solid:
+    """A body or a vessel whose motion is prescribed."""
+
+    name: str
+    shape: Shape  # negative inside the solid, where it rests at t = 0; a vessel is the complement of its inside
+    walls: Walls = "separating"
+    motion: Motion = field(default_factory=Still)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inflow:
+    """A region that is kept full of liquid which moves with `velocity`."""
+
+    name: str
+    shape: Shape
+    velocity: Vector
+    start: float = 0.0
+    end: float = FOREVER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outflow:
+    """A region in which liquid vanishes."""
+
+    name: str
+    shape: Shape
+    start: float = 0.0
+    end: float = FOREVER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """Liquid that is there at t = 0."""
+
+    shape: Shape  # negative in the liquid; reaching into walls is right
+    velocity: Vector = ()  # of its points at t = 0; empty means at rest
+    spin: Vector = ()  # angular velocity about the centre of the domain: (rate,) in 2D, three numbers in 3D
+
+
+@dataclass(frozen=True, slots=True)
+class Gravity:
+    """Acceleration in time, linear between keys and constant beyond them."""
+
+    times: tuple[float, ...]
+    values: tuple[Vector, ...]
+
+    @classmethod
+    def constant(cls, *value: float) -> Gravity:
+        return cls((0.0,), (value,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numerics:
+    """How a scene is computed; every field is a key of the scene file's [numerics] table."""
+
+    transfer: str = "apic"  # a name from TRANSFERS: apic, flip, pic, semi-lagrangian
+    flip: float = 0.97  # part of FLIP in the FLIP/PIC blend; 1 - alpha of Karlsson, eq. 22
+    surface: str = "particles"  # a name from SURFACES: particles, level-set
+    paths: str = "rk3"  # a name from PATHS: rk2, rk3
+    particles_per_axis: int = 2  # in each liquid cell at the start: 4 in 2D, 8 in 3D
+    jitter: float = 1.0  # of particles at the start, as a part of their distance; 0 is a regular lattice
+    seed: int = 1
+    mirror: str = ""  # "x": particles at the start are mirrored about the middle of that axis (for tests of symmetry)
+    reseed: bool = True  # fill voids in the liquid and thin out crowds
+    volume_source: bool = True  # a bounded divergence that corrects the drift of volume
+    cfl: float = 5.0  # cells that the fastest liquid may cross in a step (Lai, eq. 3.27)
+    theta_min: float = 0.01
+    solver: str = "default"  # a name from SOLVERS or LINEAR_SOLVERS
+    tolerance: float = 1e-6  # of the pressure solve, scale-free
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Everything a simulation needs. SI units; y is up."""
+
+    name: str
+    about: str = ""  # one line
+    grid: Grid  # the domain; its sides are walls
+    liquid: tuple[Body, ...] = ()
+    solids: tuple[Solid, ...] = ()
+    inflows: tuple[Inflow, ...] = ()
+    outflows: tuple[Outflow, ...] = ()
+    sides: tuple[Walls, ...] = ("separating",) * 6  # in the order of SIDES
+    gravity: Gravity = field(default_factory=lambda: Gravity.constant(0.0, -9.81, 0.0))
+    density: float = 1000.0
+    frames: int = 100
+    frame_time: float = 0.01
+    numerics: Numerics = field(default_factory=Numerics)
