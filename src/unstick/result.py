@@ -39,7 +39,7 @@ class UnsupportedSystem(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guess:
-    """Where a solve may start: a pressure and the rows held at zero, both of the system's shape. What a SolveResult leaves to the next step."""
+    """Where a solve may start: a pressure and the rows held at zero, both of the system's shape. A result leaves it to the next step."""
 
     p: Array
     detached: Array  # bool

@@ -35,6 +35,7 @@ STAGES = (
     "grid_to_particles",
     "advect",
 )
+RIM = 2  # layers of faces around those that particles reached, which the surface may touch nevertheless
 LAYERS = 3  # of faces beyond those that liquid can cross in a step, which keep a velocity
 
 
@@ -56,6 +57,7 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
     with clock("particles_to_grid"):
         index = sort(particles, grid)
         before, known = method.transfer.to_grid(particles, index, state.velocity)
+        extrapolate(before, known, RIM)
 
     with clock("body_forces"):
         velocity = add_gravity(before, scene.gravity, state.time, dt)
