@@ -1,0 +1,1 @@
+"""What a run writes down: one module for each format."""

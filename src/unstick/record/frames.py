@@ -1,0 +1,145 @@
+"""What pictures need of each frame, in one small file: DIR/frames/frame_000123.npz; walls that stand still once, in DIR/solid.npz."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unstick.checks import InvalidSystem
+from unstick.grid import Array, Grid
+from unstick.record.files import save_arrays
+
+if TYPE_CHECKING:
+    from unstick.liquid.simulation import Simulation
+
+AROUND = 4  # cells kept around the liquid; pictures look no farther
+MOST_PARTICLES = 250_000  # written per frame in 3D, where pictures show the surface; all of them in 2D
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameData:
+    """A frame as pictures see it; single precision."""
+
+    frame: int
+    time: float
+    grid: Grid  # with margin, as the simulation computes
+    position: Array  # (n, 3)
+    speed: Array  # (n,)
+    phi: Array  # liquid's distance at cell centres; capped a few cells away from the liquid
+    p: Array  # at cell centres, zero outside the liquid
+    detached: Array  # flat indices of the cells from whose walls the liquid lets go
+    solid_phi: Array  # at nodes, positive outside the solid
+
+
+def frame_path(directory: Path, frame: int) -> Path:
+    return directory / "frames" / f"frame_{frame:06d}.npz"
+
+
+def solid_path(directory: Path) -> Path:
+    return directory / "solid.npz"
+
+
+def list_frames(directory: Path) -> list[int]:
+    """The frames that are there, in order."""
+    names = (re.fullmatch(r"frame_(\d{6,})\.npz", path.name) for path in (directory / "frames").glob("frame_*.npz"))
+    return sorted(int(name[1]) for name in names if name)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRecorder:
+    """Writes each frame for `unstick render`."""
+
+    directory: Path
+    most_particles: int = MOST_PARTICLES
+
+    def record(self, simulation: Simulation) -> None:
+        state = simulation.state
+        solid = np.asarray(simulation.walls_at(state.time).solid_phi, dtype=np.float32)
+        arrays = self._arrays(state)
+        if any(s.motion.moves for s in simulation.scene.solids):
+            arrays["solid_phi"] = solid
+        elif not solid_path(self.directory).exists():
+            save_arrays(solid_path(self.directory), {"solid_phi": solid})
+        save_arrays(frame_path(self.directory, state.frame), arrays)
+
+    def close(self) -> None:
+        """Every frame is complete when it is written."""
+
+    def _arrays(self, state: Any) -> dict[str, Array]:
+        grid, particles = state.grid, state.particles
+        n = len(particles.position)
+        # Particles are sorted by cell, so that every k-th is a fair choice.
+        every = 1 if grid.dimension == 2 else max(1, -(-n // self.most_particles))
+        velocity = particles.velocity[::every]
+        shape = grid.shape3
+        box = liquid_box(state.phi)
+        inside = tuple(slice(low, high) for low, high in box)
+        # The guess for the next solve is the last pressure, and checkpoints keep it: a resumed run writes the same frame.
+        p = np.zeros(shape) if state.guess is None else state.guess.p.reshape(shape)
+        detached = np.zeros(0) if state.guess is None else np.flatnonzero(state.guess.detached)
+        return {
+            "frame": np.int64(state.frame),
+            "time": np.float64(state.time),
+            "shape": np.asarray(grid.shape, dtype=np.int64),
+            "spacing": np.float64(grid.spacing),
+            "origin": np.asarray(grid.origin, dtype=np.float64),
+            "box": np.asarray(box, dtype=np.int64),
+            "position": particles.position[::every].astype(np.float32),
+            "speed": np.sqrt(np.einsum("ij,ij->i", velocity, velocity)).astype(np.float32),
+            "phi": state.phi.reshape(shape)[inside].astype(np.float32),
+            "p": p[inside].astype(np.float32),
+            "detached": detached.astype(np.int32),
+        }
+
+
+def liquid_box(phi: Array, around: int = AROUND) -> list[tuple[int, int]]:
+    """First and last index along each axis of the cells with liquid, and some more on each side."""
+    wet = phi < 0
+    box = []
+    for axis in range(3):
+        at = np.flatnonzero(wet.any(axis=tuple(a for a in range(3) if a != axis)))
+        low, high = (int(at[0]), int(at[-1]) + 1) if len(at) else (0, 1)
+        box.append((max(0, low - around), min(phi.shape[axis], high + around)))
+    return box
+
+
+def read_frame(directory: Path, frame: int) -> FrameData:
+    """Read a frame back; a file that is missing or damaged is refused with a sentence."""
+    path = frame_path(directory, frame)
+    arrays = _load(path)
+    try:
+        grid = Grid(tuple(int(n) for n in arrays["shape"]), float(arrays["spacing"]), tuple(float(x) for x in arrays["origin"]))
+        inside = tuple(slice(int(low), int(high)) for low, high in arrays["box"])
+        phi = np.full(grid.shape3, np.float32(AROUND * grid.spacing))
+        phi[inside] = arrays["phi"]
+        p = np.zeros(grid.shape3, dtype=np.float32)
+        p[inside] = arrays["p"]
+        solid = arrays["solid_phi"] if "solid_phi" in arrays else _load(solid_path(directory))["solid_phi"]
+        return FrameData(
+            int(arrays["frame"]),
+            float(arrays["time"]),
+            grid,
+            arrays["position"],
+            arrays["speed"],
+            phi,
+            p,
+            arrays["detached"],
+            solid.reshape(grid.node_shape3),
+        )
+    except (KeyError, ValueError) as error:
+        raise InvalidSystem(f"{path} is no frame of unstick ({error}); `unstick run ... --resume` writes it again") from None
+
+
+def _load(path: Path) -> dict[str, Array]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise InvalidSystem(f"{path} is not there; give the directory of a run and a frame that it has") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InvalidSystem(f"{path} cannot be read ({error}); remove it, and `unstick run ... --resume` writes it again") from None
