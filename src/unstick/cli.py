@@ -99,6 +99,7 @@ def bench(
     *,
     sizes: Annotated[list[int] | None, Parameter(consume_multiple=True, negative="")] = None,
     count: int | None = None,
+    frames: int | None = None,
     threads: int | None = None,
     json: Path | None = None,
     out: Path | None = None,
@@ -113,6 +114,8 @@ def bench(
         Cells along a side, one or more.
     count:
         How many random systems.
+    frames:
+        How many frames to simulate.
     threads:
         Numba threads to use (benches that compare threads choose themselves).
     json:
@@ -130,7 +133,10 @@ def bench(
         for known, entry in BENCHES.items():
             grid.add_row(known, entry.line)
         console.print(grid)
-        console.print("Run one with: unstick bench NAME [--sizes N ...] [--count N] [--threads N] [--json FILE] [--out DIR]", markup=False)
+        console.print(
+            "Run one with: unstick bench NAME [--sizes N ...] [--count N] [--frames N] [--threads N] [--json FILE] [--out DIR]",
+            markup=False,
+        )
         return DONE
     chosen = BENCHES[look_up("bench", name, BENCHES)]
 
@@ -138,7 +144,7 @@ def bench(
     from unstick.bench.progress import Meter
     from unstick.bench.show import show, write
 
-    options = Options(sizes=tuple(sizes or ()), count=count, threads=threads, plots=out, meter=Meter(Console(stderr=True)))
+    options = Options(sizes=tuple(sizes or ()), count=count, frames=frames, threads=threads, plots=out, meter=Meter(Console(stderr=True)))
     for target in (json, None if out is None else out / "x"):
         if target is not None and target.parent.exists() and not target.parent.is_dir():
             raise InvalidSystem(f"{target.parent} is a file; give a directory that exists or can be made")

@@ -28,6 +28,7 @@ class Options:
 
     sizes: tuple[int, ...] = ()
     count: int | None = None
+    frames: int | None = None
     threads: int | None = None
     plots: Path | None = None  # a directory for pictures; None draws nothing
     meter: Meter = field(default_factory=Meter)
@@ -38,6 +39,8 @@ class Options:
                 raise InvalidSystem(f"--sizes holds {size}; a size is the number of cells along a side, at least 8")
         if self.count is not None and self.count < 1:
             raise InvalidSystem(f"--count is {self.count}; it must be a whole number of at least 1")
+        if self.frames is not None and self.frames < 1:
+            raise InvalidSystem(f"--frames is {self.frames}; it must be a whole number of at least 1")
         available = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
         if self.threads is not None and not 1 <= self.threads <= available:
             raise InvalidSystem(f"--threads is {self.threads}; this process can use 1 to {available}")
@@ -47,6 +50,9 @@ class Options:
 
     def count_or(self, own: int) -> int:
         return own if self.count is None else self.count
+
+    def frames_or(self, own: int) -> int:
+        return own if self.frames is None else self.frames
 
 
 @dataclass(frozen=True, slots=True)
