@@ -15,8 +15,8 @@ Array = npt.NDArray[Any]
 
 
 @njit(cache=True, parallel=True)
-def lower_by_blocks(phi: Array, coarse: Array, size: int, kz: int) -> None:
-    """phi = min(phi, coarse), where `coarse` has a value for every `size`-th node and is interpolated between them."""
+def fill_between(phi: Array, coarse: Array, size: int, kz: int) -> None:
+    """Interpolate `coarse`, which has a value for every `size`-th node and for one node beyond the last."""
     nx, ny, nz = phi.shape
     per = 1.0 / size
     for i in prange(nx):
@@ -25,15 +25,14 @@ def lower_by_blocks(phi: Array, coarse: Array, size: int, kz: int) -> None:
         for j in range(ny):
             b = j // size
             y = (j - b * size) * per
-            for k in range(nz):
-                c = k // size
-                z = (k - c * size) * per
+            for c in range(coarse.shape[2] - kz):
                 low = (1.0 - x) * ((1.0 - y) * coarse[a, b, c] + y * coarse[a, b + 1, c])
                 low += x * ((1.0 - y) * coarse[a + 1, b, c] + y * coarse[a + 1, b + 1, c])
                 high = (1.0 - x) * ((1.0 - y) * coarse[a, b, c + kz] + y * coarse[a, b + 1, c + kz])
                 high += x * ((1.0 - y) * coarse[a + 1, b, c + kz] + y * coarse[a + 1, b + 1, c + kz])
-                value = (1.0 - z) * low + z * high
-                phi[i, j, k] = value if value < phi[i, j, k] else phi[i, j, k]
+                for k in range(c * size, min(nz, (c + 1) * size)):
+                    z = (k - c * size) * per
+                    phi[i, j, k] = (1.0 - z) * low + z * high
 
 
 @njit(cache=True)
@@ -50,29 +49,31 @@ def face_mean(phi: Array, i: int, j: int, k: int, axis: int, kz: int) -> float:
 
 @njit(cache=True, parallel=True)
 def take_velocity(
-    out: Array, mine: Array, others: Array, axis: int, kz: int, reach: float, at: Array, linear: Array, angular: Array
+    out: Array, blocks: Array, size: int, mine: Array, others: Array, axis: int, kz: int, at: Array, linear: Array, angular: Array
 ) -> None:
-    """Faces normal to `axis` that are nearer to this solid than to the others, and within `reach` of it, take its velocity.
+    """Faces normal to `axis` in the given blocks that are nearer to this solid than to the others take its velocity.
 
-    `at` is the centre of the face (0, 0, 0) as seen from the centre of rotation, then the spacing.
+    `blocks` (n, 3) counts blocks of `size` nodes; `at` is the centre of the face (0, 0, 0) as seen from the centre of rotation, then
+    the spacing.
     """
     nx, ny, nz = out.shape
     h = at[3]
-    for i in prange(nx):
-        x = at[0] + i * h
-        for j in range(ny):
-            y = at[1] + j * h
-            for k in range(nz):
-                here = face_mean(mine, i, j, k, axis, kz)
-                if here > reach or here > face_mean(others, i, j, k, axis, kz):
-                    continue
-                z = at[2] + k * h
-                if axis == 0:
-                    out[i, j, k] = linear[0] + (angular[1] * z - angular[2] * y)
-                elif axis == 1:
-                    out[i, j, k] = linear[1] + (angular[2] * x - angular[0] * z)
-                else:
-                    out[i, j, k] = linear[2] + (angular[0] * y - angular[1] * x)
+    for q in prange(blocks.shape[0]):
+        first_i, first_j, first_k = blocks[q, 0] * size, blocks[q, 1] * size, blocks[q, 2] * size
+        for i in range(first_i, min(first_i + size, nx)):
+            x = at[0] + i * h
+            for j in range(first_j, min(first_j + size, ny)):
+                y = at[1] + j * h
+                for k in range(first_k, min(first_k + size, nz)):
+                    if face_mean(mine, i, j, k, axis, kz) > face_mean(others, i, j, k, axis, kz):
+                        continue
+                    z = at[2] + k * h
+                    if axis == 0:
+                        out[i, j, k] = linear[0] + (angular[1] * z - angular[2] * y)
+                    elif axis == 1:
+                        out[i, j, k] = linear[1] + (angular[2] * x - angular[0] * z)
+                    else:
+                        out[i, j, k] = linear[2] + (angular[0] * y - angular[1] * x)
 
 
 @njit(cache=True)

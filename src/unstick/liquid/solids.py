@@ -11,13 +11,13 @@ from unstick.fields import FaceField
 from unstick.geometry.motion import Moved, Pose
 from unstick.geometry.shapes import Shape, sample
 from unstick.grid import CENTRES, NODES, Array, Grid
-from unstick.kernels.walls import lower_by_blocks, mark_letting_go, take_velocity
+from unstick.kernels.walls import fill_between, mark_letting_go, take_velocity
 from unstick.liquid.scene import Inflow, Scene, Solid
 
 REACH = 2.0  # cells within which a wall decides whether liquid may let go of it
 BAND = 4.0  # cells around the surface of a moving solid in which its distance is exact
 BLOCK = 4  # cells along a block beyond that band, in which the distance is interpolated
-FAR = 1e30  # the distance to a wall that is not there
+BLOCKS_AT_ONCE = 512  # so that temporaries stay in cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +71,8 @@ class Walls:
         for solid in self.moving:
             assert velocity is not None
             pose = solid.motion.pose(t)
-            mine = sample_near(Moved(solid.shape, pose), grid)
-            _carry(velocity, pose, mine, _nearest(groups))
+            mine, blocks = sample_near(Moved(solid.shape, pose), grid)
+            _carry(velocity, pose, mine, _nearest(groups), blocks)
             groups[solid.walls] = mine if solid.walls not in groups else np.minimum(groups[solid.walls], mine)
         return WallState(_nearest(groups), velocity, self._letting_go(groups))
 
@@ -85,21 +85,20 @@ class Walls:
         return out
 
 
-def sample_near(shape: Shape, grid: Grid, band: float = BAND) -> Array:
-    """Distance at nodes: exact within `band` cells of the surface, beyond that interpolated between every BLOCK-th node.
+def sample_near(shape: Shape, grid: Grid, band: float = BAND) -> tuple[Array, Array]:
+    """Distance at nodes: exact within `band` cells of the surface, beyond that interpolated between every BLOCK-th node; and the
+    blocks of nodes (n, 3) in which it is exact.
 
     A shape's distance changes by no more than the way between two points, so the blocks that the surface may come near are
     known from their corners, and only their nodes are worked on.
     """
     d, h = grid.dimension, grid.spacing
-    blocks = tuple(-(-(n - 1) // BLOCK) for n in grid.node_shape)
-    lines = grid.points(tuple(b + 1 for b in blocks), NODES)
-    lines = tuple(o + (line - o) * BLOCK for o, line in zip(grid.origin, lines, strict=True))
-    coarse = np.ascontiguousarray(np.broadcast_to(shape.distance(*lines), tuple(b + 1 for b in blocks)), dtype=np.float64)
-    out = np.full(grid.node_shape3, FAR)
-    # One layer beyond the last node: interpolation looks at a corner with weight zero there.
-    padded = np.pad(coarse, [(0, 1)] * d, mode="edge").reshape(*(b + 2 for b in blocks), *([1] * (3 - d)))
-    lower_by_blocks(out, padded, BLOCK, d - 2)
+    blocks = tuple((n - 1) // BLOCK + 1 for n in grid.node_shape)  # a node belongs to the block that begins at or before it
+    corners = tuple(b + 1 for b in blocks)
+    lines = tuple(o + (line - o) * BLOCK for o, line in zip(grid.origin, grid.points(corners, NODES), strict=True))
+    coarse = np.ascontiguousarray(np.broadcast_to(shape.distance(*lines), corners), dtype=np.float64)
+    out = np.empty(grid.node_shape3)
+    fill_between(out, coarse.reshape(*corners, *([1] * (3 - d))), BLOCK, d - 2)
     nearest = np.abs(coarse)
     for axis in range(d):
         lower, upper = [slice(None)] * d, [slice(None)] * d
@@ -108,12 +107,12 @@ def sample_near(shape: Shape, grid: Grid, band: float = BAND) -> Array:
     # No node of a block is farther from its nearest corner than half of its diagonal.
     chosen = np.argwhere(nearest <= (band + 0.5 * BLOCK * np.sqrt(d)) * h)
     flat = out.reshape(grid.node_shape)
-    local = np.stack(np.meshgrid(*([np.arange(BLOCK + 1)] * d), indexing="ij"), axis=-1).reshape(-1, d)
-    for start in range(0, len(chosen), 256):
-        index = (chosen[start : start + 256, None, :] * BLOCK + local[None]).reshape(-1, d)
+    local = np.stack(np.meshgrid(*([np.arange(BLOCK)] * d), indexing="ij"), axis=-1).reshape(-1, d)
+    for start in range(0, len(chosen), BLOCKS_AT_ONCE):
+        index = (chosen[start : start + BLOCKS_AT_ONCE, None, :] * BLOCK + local[None]).reshape(-1, d)
         at = tuple(np.minimum(index[:, a], grid.node_shape[a] - 1) for a in range(d))
         flat[at] = shape.distance(*(grid.origin[a] + at[a] * h for a in range(d)))
-    return out
+    return out, np.pad(chosen, [(0, 0), (0, 3 - d)])
 
 
 def _sides(scene: Scene, grid: Grid) -> list[tuple[str, Array]]:
@@ -147,15 +146,15 @@ def _nearest(groups: dict[str, Array]) -> Array:
     return first
 
 
-def _carry(velocity: FaceField, pose: Pose, mine: Array, others: Array) -> None:
-    """Give the faces next to a moving solid its velocity."""
+def _carry(velocity: FaceField, pose: Pose, mine: Array, others: Array, blocks: Array) -> None:
+    """Give the faces around the surface of a moving solid its velocity."""
     grid = velocity.grid
     d, h = grid.dimension, grid.spacing
     for axis in range(d):
         shift = [0.0 if a == axis else c for a, c in enumerate(CENTRES)]
         corner = [grid.origin[a] + shift[a] * h if a < d else 0.0 for a in range(3)]
         at = np.append(np.array(corner) - pose.centre - pose.shift, h)
-        take_velocity(velocity.components[axis], mine, others, axis, d - 2, REACH * h, at, pose.linear, pose.angular)
+        take_velocity(velocity.components[axis], blocks, BLOCK, mine, others, axis, d - 2, at, pose.linear, pose.angular)
 
 
 def _blow(velocity: FaceField, inflow: Inflow) -> None:
