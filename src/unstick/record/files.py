@@ -21,8 +21,10 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.part")
     try:
-        with beside.open("wb") as file:
+        with beside.open("w+b") as file:
             write(file)
+            file.flush()
+            os.fsync(file.fileno())  # the name must not reach the disk before the bytes
         os.replace(beside, path)
     except BaseException:
         beside.unlink(missing_ok=True)
