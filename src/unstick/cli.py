@@ -141,8 +141,8 @@ def bench(
     chosen = BENCHES[look_up("bench", name, BENCHES)]
 
     from unstick.bench.harness import Options, using_threads
-    from unstick.bench.progress import Meter
     from unstick.bench.show import show, write
+    from unstick.progress import Meter
 
     options = Options(sizes=tuple(sizes or ()), count=count, frames=frames, threads=threads, plots=out, meter=Meter(Console(stderr=True)))
     for target in (json, None if out is None else out / "x"):

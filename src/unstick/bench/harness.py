@@ -16,8 +16,8 @@ import numba
 import numpy as np
 import scipy
 
-from unstick.bench.progress import Meter
 from unstick.checks import InvalidSystem
+from unstick.progress import Meter
 
 Cell = str | int | float | bool | None
 

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from unstick.bench.cases import run_once, solver
 from unstick.bench.frames import frame
-from unstick.bench.progress import Meter
 from unstick.kernels import warm
 from unstick.pressure.project import divergence, project
 from unstick.problem import PressureSystem
+from unstick.progress import Meter
 from unstick.result import UnsupportedSystem
 from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
 

@@ -60,7 +60,7 @@ class FrameRecorder:
     def record(self, simulation: Simulation) -> None:
         state = simulation.state
         solid = np.asarray(simulation.walls_at(state.time).solid_phi, dtype=np.float32)
-        arrays = self._arrays(state)
+        arrays = self._arrays(state, simulation.surface_now())
         if any(s.motion.moves for s in simulation.scene.solids):
             arrays["solid_phi"] = solid
         elif not solid_path(self.directory).exists():
@@ -70,14 +70,14 @@ class FrameRecorder:
     def close(self) -> None:
         """Every frame is complete when it is written."""
 
-    def _arrays(self, state: Any) -> dict[str, Array]:
+    def _arrays(self, state: Any, phi: Array) -> dict[str, Array]:
         grid, particles = state.grid, state.particles
         n = len(particles.position)
         # Particles are sorted by cell, so that every k-th is a fair choice.
         every = 1 if grid.dimension == 2 else max(1, -(-n // self.most_particles))
         velocity = particles.velocity[::every]
         shape = grid.shape3
-        box = liquid_box(state.phi)
+        box = liquid_box(phi)
         inside = tuple(slice(low, high) for low, high in box)
         # The guess for the next solve is the last pressure, and checkpoints keep it: a resumed run writes the same frame.
         p = np.zeros(shape) if state.guess is None else state.guess.p.reshape(shape)
@@ -91,7 +91,7 @@ class FrameRecorder:
             "box": np.asarray(box, dtype=np.int64),
             "position": particles.position[::every].astype(np.float32),
             "speed": np.sqrt(np.einsum("ij,ij->i", velocity, velocity)).astype(np.float32),
-            "phi": state.phi.reshape(shape)[inside].astype(np.float32),
+            "phi": phi.reshape(shape)[inside].astype(np.float32),
             "p": p[inside].astype(np.float32),
             "detached": detached.astype(np.int32),
         }

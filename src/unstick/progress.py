@@ -1,4 +1,4 @@
-"""Progress of long benches, with the time left: a bar on a terminal, a line per step elsewhere, nothing unless asked."""
+"""Progress of long work, with the time left: a bar on a terminal, a line per step elsewhere, nothing unless asked."""
 
 from __future__ import annotations
 
