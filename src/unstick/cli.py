@@ -30,6 +30,10 @@ app = App(
 )
 
 
+RENDER = "Draw a run, or two runs beside each other: PNG pictures and an mp4 film."
+app.command("unstick.render.command:render_command", name="render", help=RENDER)
+
+
 class UnknownName(InvalidSystem):
     """A name that is in no table."""
 

@@ -29,7 +29,7 @@ class Scale:
     def colours(self, values: Array) -> Array:
         """(..., 3) float32 in 0..255."""
         at = (np.asarray(values, dtype=np.float32) - self.low) * ((STEPS - 1) / (self.high - self.low))
-        return self.table()[np.clip(np.nan_to_num(at), 0, STEPS - 1).astype(np.intp)]
+        return np.asarray(self.table()[np.clip(np.nan_to_num(at), 0, STEPS - 1).astype(np.intp)])
 
     def table(self) -> Array:
         stops = np.array(self.stops, dtype=np.float64)

@@ -53,24 +53,30 @@ class Layout:
 
 
 def compose(
-    panels: Sequence[Array], labels: Sequence[str], time: float, scale: Scale | None, marks: bool, ground: tuple[int, int, int] = (255, 255, 255)
+    panels: Sequence[Array],
+    labels: Sequence[str],
+    time: float,
+    scale: Scale | None,
+    marks: bool,
+    ground: tuple[int, int, int] = (255, 255, 255),
 ) -> Array:
     """The page, uint8 (height, width, 3). `scale` and `marks` say which legends to draw."""
     layout = Layout((panels[0].shape[1], panels[0].shape[0]), len(panels))
     images, draws = need("PIL.Image", "a picture"), need("PIL.ImageDraw", "a picture")
     page = images.new("RGB", layout.size, ground)
     draw = draws.Draw(page)
+    many = len(panels) > 1
     for index, (panel, label) in enumerate(zip(panels, labels, strict=True)):
         x, y = layout.corner(index)
         page.paste(images.fromarray(panel), (x, y))
-        at = (x + layout.panel[0] / 2, layout.head / 2) if len(panels) > 1 else (x + layout.unit / 2, layout.head / 2)
-        draw.text(at, label, font=font(1.9 * layout.unit, bold=True), fill=INK, anchor="mm" if len(panels) > 1 else "lm")
+        at = x + (layout.panel[0] if many else layout.unit) / 2, layout.head / 2
+        draw.text(at, label, font=font(1.9 * layout.unit, bold=True), fill=INK, anchor="mm" if many else "lm")
     stamp(draw, layout, time)
-    x = layout.pad + layout.unit / 2
+    free = layout.pad + layout.unit / 2
     if scale is not None:
-        x = bar(page, draw, layout, scale, x)
+        free = bar(page, draw, layout, scale, free)
     if marks:
-        legend(draw, layout, x)
+        legend(draw, layout, free)
     return np.asarray(page)
 
 

@@ -24,7 +24,7 @@ class Window:
     height: int
 
     def sample(self, values: Array, first: tuple[float, float], spacing: float, cubic: bool = False) -> Array:
-        """A lattice of values at every pixel's middle, (height, width); `first` is where values[0, 0] lies. Beyond its edge the edge counts."""
+        """Lattice values at every pixel's middle, (height, width); values[0, 0] lies at `first`, and beyond the edge the edge counts."""
         x = (self.left + (np.arange(self.width) + 0.5) * self.pixel - first[0]) / spacing
         y = (self.top - (np.arange(self.height) + 0.5) * self.pixel - first[1]) / spacing
         across, up = (weights(at, n, cubic) for at, n in zip((x, y), values.shape, strict=True))
@@ -54,7 +54,7 @@ def coverage(distance: Array) -> Array:
     """Part of each pixel that lies where `distance` (any function with that zero set) is negative."""
     down, right = np.gradient(distance)
     slope = np.sqrt(down * down + right * right)
-    return np.clip(0.5 - distance / np.maximum(slope, F32(1e-12)), 0.0, 1.0)
+    return np.asarray(np.clip(0.5 - distance / np.maximum(slope, F32(1e-12)), 0.0, 1.0))
 
 
 def line(distance: Array, width: float) -> Array:
@@ -62,7 +62,7 @@ def line(distance: Array, width: float) -> Array:
     down, right = np.gradient(distance)
     slope = np.sqrt(down * down + right * right)
     away = np.abs(distance) / np.maximum(slope, F32(1e-12))
-    return np.clip(0.5 + 0.5 * width - away, 0.0, 1.0)
+    return np.asarray(np.clip(0.5 + 0.5 * width - away, 0.0, 1.0))
 
 
 def over(picture: Array, colour: Array | tuple[float, ...], alpha: Array) -> None:

@@ -29,16 +29,16 @@ class RunFiles:
         """The run in a directory; a sentence where there is none."""
         path = directory / "run.json"
         if not path.is_file():
-            raise InvalidSystem(f"{directory} is not the directory of a run (it has no run.json); make one with `unstick run SCENE --out DIR`")
+            raise InvalidSystem(f"{directory} is not the directory of a run: it has no run.json. `unstick run SCENE --out DIR` makes one")
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InvalidSystem(f"{path} cannot be read ({error}); `unstick check {directory}` says what else is wrong") from None
         if not isinstance(manifest, dict):
             raise InvalidSystem(f"{path} is no manifest of a run; `unstick check {directory}` says what else is wrong")
-        frames = tuple(list_frames(directory))
+        frames, scene = tuple(list_frames(directory)), manifest.get("scene", "SCENE")
         if not frames:
-            raise InvalidSystem(f"{directory} has no frames to draw; go on with `unstick run {manifest.get('scene', 'SCENE')} --out {directory} --resume`")
+            raise InvalidSystem(f"{directory} has no frames to draw; go on with `unstick run {scene} --out {directory} --resume`")
         return cls(directory, manifest, frames, read_frame(directory, frames[0]).grid.dimension)
 
     @property
