@@ -26,8 +26,10 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
             file.flush()
             os.fsync(file.fileno())  # the name must not reach the disk before the bytes
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)
         raise
 
 
