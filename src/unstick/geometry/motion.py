@@ -163,7 +163,7 @@ class Keyframes(Motion):
     times: tuple[float, ...]
     shifts: tuple[Vector, ...] = ()
     angles: tuple[float, ...] = ()  # radians, about `axis` through `centre`, which moves along with the shift
-    centre: Vector = (0.0, 0.0, 0.0)
+    centre: Vector = ()  # where the body rests; empty means the origin
     axis: Vector = Z_AXIS
 
     def __post_init__(self) -> None:
@@ -180,7 +180,8 @@ class Keyframes(Motion):
         if len({len(key) for key in self.shifts}) > 1:
             raise ValueError("the keyframes' shifts have different numbers of coordinates; give all of them two, or all three")
         _require_numbers(**{f"angle {i}": angle for i, angle in enumerate(self.angles)})
-        _require_vector("centre", self.centre)
+        if self.centre:
+            _require_vector("centre", self.centre)
         _require_axis(self.axis)
 
     def pose(self, t: float) -> Pose:

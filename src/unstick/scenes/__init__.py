@@ -1,0 +1,1 @@
+"""Scenes by name and from TOML files."""
