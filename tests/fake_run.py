@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,7 +64,9 @@ class FakeSimulation:
         velocity = np.zeros_like(position)
         velocity[:, 0] = speed
         phi = np.broadcast_to(phi_of(*self.grid.points(self.grid.shape, (0.5,) * d)), self.grid.shape).reshape(self.grid.shape3).copy()
-        centre = np.linalg.norm(np.stack(np.meshgrid(*self.grid.points(self.grid.shape, (0.5,) * d), indexing="ij"), axis=-1) - MIDDLE, axis=-1)
+        centre = np.linalg.norm(
+            np.stack(np.meshgrid(*self.grid.points(self.grid.shape, (0.5,) * d), indexing="ij"), axis=-1) - MIDDLE, axis=-1
+        )
         inside = centre.reshape(self.grid.shape3) < RADIUS + 0.5 * h
         p = np.where((phi < 0) & inside, -9810.0 * phi - 500.0 * (self.walls == "sticking"), 0.0)
         high = np.broadcast_to(self.grid.points(self.grid.shape, (0.5,) * d)[1], self.grid.shape).reshape(phi.shape) > 0.62
@@ -90,14 +93,12 @@ def box_phi(grid: Grid) -> Array:
 
 def write_run(directory: Path, cells: int = 32, dimension: int = 2, frames: int = 3, walls: str = "separating", every: int = 1) -> Path:
     """A run's directory with as many frames, `every` hundredths of a second apart."""
-    import json
-
     simulation = FakeSimulation(cells, dimension, walls=walls)
     recorder = FrameRecorder(directory)
     for frame in range(frames):
         simulation.go_to(frame * every)
         simulation.state.frame = frame
-        recorder.record(simulation)  # type: ignore[arg-type]
+        recorder.record(simulation)
     manifest = {"scene": "fake", "resolution": cells, "walls": walls, "dimension": dimension, "frame_time": 0.01, "frames": frames}
     (directory / "run.json").write_text(json.dumps(manifest))
     return directory

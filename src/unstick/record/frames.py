@@ -137,7 +137,7 @@ def read_frame(directory: Path, frame: int) -> FrameData:
 
 def _load(path: Path) -> dict[str, Array]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise InvalidSystem(f"{path} is not there; give the directory of a run and a frame that it has") from None
