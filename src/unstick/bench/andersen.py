@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def overhead(options: Options) -> Report:
         ),
         Table(f"{SCENE}: averages per solve", ("cells", "solver", "iterations", "outer", "seconds", "not converged"), tuple(counts)),
     )
-    pictures = ()
+    pictures: tuple[Path, ...] = ()
     if options.plots is not None:
         curves: dict[str, plots.Curve] = {
             f"{a} over {b}": ([t.size for t in made], [p or 0.0 for t in made for p in [_percent(t, a, b)]]) for a, b in PAIRS
@@ -151,7 +152,7 @@ def figure_4(options: Options) -> Report:
     columns = ("cells", "unknowns", "solver", "1 thread, s", f"{threads} threads, s", "speed-up", "newton / default")
     note = "; ".join(f"Andersen, {name}: {text}" for name, text in ANDERSEN_SPEEDUP.items())
     table = Table(f"{SCENE}: a hard system, cold (Andersen, figure 4)", columns, tuple(rows), f"Wall time, least of 5. {note}.")
-    pictures = ()
+    pictures: tuple[Path, ...] = ()
     if options.plots is not None:
         title = "Speed-up of one solve"
         pictures = (plots.lines(options.plots / "andersen-fig-4.png", title, "cells", "times faster", curves, x_log=True),)
@@ -214,7 +215,7 @@ def _phases(title: str, name: str, figure: int, options: Options) -> Report:
     columns = ("cells", "unknowns", *(f"{phase}, s" for phase in PHASES), "all, s", "default, all, s")
     note = "CPU seconds, one thread, least of 3. setup: to compressed rows; initialization: preconditioner; finalization: back to the grid."
     table = Table(f"{SCENE}: phases of one solve by {name} (Andersen, figure {figure})", columns, tuple(rows), note)
-    pictures = ()
+    pictures: tuple[Path, ...] = ()
     if options.plots is not None:
         groups = {phase: [float(row[2 + at] or 0.0) for row in rows] for at, phase in enumerate(PHASES)}
         ticks = [str(row[0]) for row in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def _report(
         bands[name] = (x, low_line.tolist(), high_line.tolist())
     columns = ("solver", "solves", "least", "quarter", "median", "three quarters", "most", "inner iterations on average")
     table_of = Table(f"{SCENE} at {size}: {words}, from p = 0 to {TOLERANCE:g}", columns, tuple(rows))
-    pictures = ()
+    pictures: tuple[Path, ...] = ()
     if options.plots is not None:
         heading = f"{SCENE} at {size}: median and quartiles of {len(next(iter(found.values())))} solves"
         path = options.plots / f"{title}.png"

@@ -67,7 +67,7 @@ def cycles(full: int, v: int, sweeps: int = SWEEPS) -> LimitedProjection:
         shape: MultigridSolver(tolerance=ROUNDING, shape=shape, pre=sweeps, post=sweeps, transfer=PLAIN, coarse=Direct())
         for shape in SHAPES
     }
-    methods = tuple(replace(made[shape], max_iterations=n) for shape, n in (("full", full), ("V", v)) if n)
+    methods = tuple(replace(made[shape], max_iterations=n) for shape, n in zip(SHAPES, (full, v), strict=True) if n)
     return LimitedProjection(methods, f"{full} full + {v} V, {sweeps} sweeps" if full else f"{v} V, {sweeps} sweep{'s' * (sweeps > 1)}")
 
 

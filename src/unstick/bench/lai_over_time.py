@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -159,7 +160,7 @@ def figure_6_8(options: Options) -> Report:
     counts = {name: Counter(solve.outer for solve in t.of(name)) for name in names}
     most = max((max(c, default=0) for c in counts.values()), default=0)
     rows: list[tuple[Cell, ...]] = [(k, *(counts[name].get(k, 0) for name in names)) for k in range(most + 1)]
-    pictures = ()
+    pictures: tuple[Path, ...] = ()
     if options.plots is not None:
         groups = {name: [float(counts[name].get(k, 0)) for k in range(most + 1)] for name in names}
         title = f"sphere at {size}: pressure solves by their outer iterations ({t.frames} frames)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from unstick.bench import plots
 from unstick.bench.cases import solver
 from unstick.bench.harness import Cell, Options, Report, Table
@@ -37,7 +39,7 @@ def run(options: Options) -> Report:
         Table(f"maze at {size}: area that only one of the two liquids covers", ("frame", "% of the liquid"), tuple(rows)),
         Table("The two runs", ("solver", "pressure solves", "iterations on average"), counts),
     )
-    pictures = ()
+    pictures: tuple[Path, ...] = ()
     if options.plots is not None:
         drawn = {name: list(w.shots.values()) for name, w in found.items()}
         pictures = (plots.snapshots(options.plots / "lai-fig-6.7.png", f"maze at {size} (Lai, figure 6.7)", drawn),)
