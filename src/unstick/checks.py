@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -112,3 +114,12 @@ def require_positive(name: str, value: float) -> None:
 def require_count(name: str, value: int, least: int = 1) -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
         raise InvalidSystem(f"{name} is {value!r}; it must be a whole number of at least {least}")
+
+
+def require_known(kind: str, name: str, known: Collection[str]) -> str:
+    """The name if it is known; else a sentence with the nearest known one."""
+    if name in known:
+        return name
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise InvalidSystem(f"There is no {kind} {name!r}.{hint} Known: {', '.join(known)}.")

@@ -5,9 +5,8 @@ Exit codes: 0 done, 1 a solve failed or a bench could not show what it set out t
 
 from __future__ import annotations
 
-import difflib
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from unstick import __version__
-from unstick.checks import InvalidSystem
+from unstick.checks import InvalidSystem, require_known
 from unstick.result import SolveError, UnsupportedSystem
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -32,19 +31,6 @@ app = App(
 
 RENDER = "Draw a run, or two runs beside each other: PNG pictures and an mp4 film."
 app.command("unstick.render.command:render_command", name="render", help=RENDER)
-
-
-class UnknownName(InvalidSystem):
-    """A name that is in no table."""
-
-
-def look_up(kind: str, name: str, known: Collection[str]) -> str:
-    """The name if it is known; else a sentence with the nearest known one."""
-    if name in known:
-        return name
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    raise UnknownName(f"There is no {kind} {name!r}.{hint} Known: {', '.join(known)}.")
 
 
 @app.command
@@ -142,7 +128,7 @@ def bench(
             markup=False,
         )
         return DONE
-    chosen = BENCHES[look_up("bench", name, BENCHES)]
+    chosen = BENCHES[require_known("bench", name, BENCHES)]
 
     from unstick.bench.harness import Options, using_threads
     from unstick.bench.show import show, write
