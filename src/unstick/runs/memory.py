@@ -109,7 +109,7 @@ def require_memory(scene: Scene, resolution: int, frames: int | None = None) -> 
     fitting = largest_that_fits(scene, resolution, there, frames)
     remedy = f"the largest resolution that fits is {fitting}" if fitting else "no resolution of it fits"
     raise InvalidSystem(
-        f"{scene.name} at resolution {resolution} needs about {gib(wanted.bytes)} ({wanted.cells:,.0f} cells, about {wanted.particles:,.0f} "
+        f"{scene.name} at resolution {resolution} needs about {gib(wanted.bytes)} ({wanted.cells:,.0f} cells, {wanted.particles:,.0f} "
         f"particles), and {gib(there)} of memory are free; {remedy}"
     )
 

@@ -70,7 +70,7 @@ def walls_of(scene: Scene) -> str:
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
-def begin(plan: Plan, console: Console) -> None:
+def begin(plan: Plan, console: Console, title: str | None = None) -> None:
     """Compute a run from its first frame into a directory that holds nothing yet."""
     folder = plan.folder
     folder.require_place()
@@ -79,10 +79,10 @@ def begin(plan: Plan, console: Console) -> None:
     if not folder.is_free:
         raise InvalidSystem(f"{folder.root} exists and holds other files; give another --out")
     with folder.held():
-        _compute(plan, None, console)
+        _compute(plan, None, console, title)
 
 
-def resume(plan: Plan, console: Console, from_frame: int | None = None) -> None:
+def resume(plan: Plan, console: Console, from_frame: int | None = None, title: str | None = None) -> None:
     """Go on with a run, from its newest checkpoint or from one at or before a frame."""
     folder = plan.folder
     folder.require_place()
@@ -92,7 +92,7 @@ def resume(plan: Plan, console: Console, from_frame: int | None = None) -> None:
         if not folder.is_free:
             raise InvalidSystem(f"{folder.root} holds no run but other files; give the --out of a run")
         say(console, f"There is no run in {folder.root} yet: starting it.")
-        begin(plan, console)
+        begin(plan, console, title)
         return
     with folder.held():
         _require_same_scene(plan, console)
@@ -102,7 +102,7 @@ def resume(plan: Plan, console: Console, from_frame: int | None = None) -> None:
         if state is not None and state.frame >= plan.frames:
             say(console, f"All {plan.frames} frames of {folder.root} are there already; a larger --frames goes on.")
             return
-        _compute(plan, state, console)
+        _compute(plan, state, console, title)
 
 
 def _how_far(folder: RunFolder) -> str:
@@ -179,7 +179,7 @@ class _Watch:
         """Nothing is open."""
 
 
-def _compute(plan: Plan, state: State | None, console: Console) -> None:
+def _compute(plan: Plan, state: State | None, console: Console, title: str | None) -> None:
     folder, scene = plan.folder, plan.scene
     try:
         manifest = plan.manifest()
@@ -189,7 +189,7 @@ def _compute(plan: Plan, state: State | None, console: Console) -> None:
             say(console, f"{folder.stats} lacks the lines of {missing} steps.")
         keeper = Keeper(folder.checkpoints, Stamp(__version__, manifest.hash), plan.every, plan.frames)
         first = 0 if state is None else state.frame
-        with Stop() as stop, StatsFile(folder.stats) as stats, frame_meter(console, scene.name, first, plan.frames) as progress:
+        with Stop() as stop, StatsFile(folder.stats) as stats, frame_meter(console, title or scene.name, first, plan.frames) as progress:
             recorders: list[Recorder] = [RECORDERS[name](folder.root) for name in (ALWAYS, *plan.record)]
             simulation = Simulation(scene, recorders=[*recorders, keeper, _Watch(progress, stop)], state=state)
             _steps(plan, simulation, keeper, stats, stop, progress)
