@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fake_run import FakeSimulation, write_run
+from fake_run import FakeSimulation, box_phi, write_run
 from unstick import cli
 from unstick.checks import InvalidSystem
+from unstick.geometry.shapes import Box, sample
 from unstick.grid import Array
 from unstick.record.frames import FrameRecorder, read_frame
 from unstick.render.colours import ORANGE, WATER, Scale, pressure_scale, round_up, speed_scale
@@ -252,6 +253,39 @@ def test_the_same_frame_in_space_gives_the_same_pixels(space: Path) -> None:
     again = painter.paint(frame)
     np.testing.assert_array_equal(first, again)
     np.testing.assert_array_equal(first, SpacePainter(other, None, longer=200).paint(frame))
+
+
+def test_a_box_is_drawn_as_a_box_and_bodies_in_it_are_closed(tmp_path: Path) -> None:
+    pytest.importorskip("pyvista")
+    from unstick.render.glass import CENTRE, NODE, at_points, bodies_in_box, contour, domain_sides, touches_sides, vessel_and_bodies
+
+    ball = FakeSimulation(16, 3)
+    FrameRecorder(tmp_path / "ball").record(ball)
+    frame = read_frame(tmp_path / "ball", 0)
+    assert not touches_sides(frame)
+    assert list(vessel_and_bodies(contour(-frame.solid_phi, frame, NODE))) == ["glass"]
+    step = sample(Box((0.6, -1.0, -1.0), (2.0, 0.3, 2.0)), ball.grid, "nodes")
+    ball.solid_phi = np.minimum(box_phi(ball.grid), step)
+    FrameRecorder(tmp_path / "box").record(ball)
+    frame = read_frame(tmp_path / "box", 0)
+    assert touches_sides(frame)
+    np.testing.assert_allclose(domain_sides(frame.grid), [[0, 0, 0], [1, 1, 1]], atol=1e-12)
+    body = contour(bodies_in_box(frame), frame, NODE)
+    inset = 0.3 / 16
+    np.testing.assert_allclose(body.bounds, [0.6, 1 - inset, inset, 0.3, inset, 1 - inset], atol=1e-6)
+    assert body.is_manifold and body.volume == pytest.approx((0.4 - inset) * (0.3 - inset) * (1 - 2 * inset), rel=0.08)  # edges are cut
+    x = np.random.default_rng(4).uniform(0.2, 0.8, (50, 3))
+    centres = ball.grid.points(ball.grid.shape, CENTRE)
+    np.testing.assert_allclose(at_points(centres[0] + 2 * centres[1] - centres[2], x, ball.grid, CENTRE), x @ [1, 2, -1], atol=1e-9)
+
+
+def test_a_system_without_opengl_is_told_so(space: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from unstick.render import extras
+
+    monkeypatch.setattr(extras, "PROBE", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    extras.need_opengl.cache_clear()
+    assert "needs OpenGL" in refused(capsys, str(space), "--no-film")
+    extras.need_opengl.cache_clear()
 
 
 # Refusals ------------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from unstick.grid import Array
 from unstick.progress import Meter
 from unstick.record.frames import FrameData
 from unstick.render.colours import Scale, pressure_scale, speed_scale
-from unstick.render.extras import need
+from unstick.render.extras import need, need_opengl
 from unstick.render.film import Film
 from unstick.render.flat import FlatPainter
 from unstick.render.layout import Layout, compose
@@ -118,6 +118,7 @@ def load_libraries(dimension: int, look: Look) -> None:
     need("matplotlib", "a picture")
     if dimension == 3:
         need("pyvista", "a 3D picture")
+        need_opengl()
     if look.film:
         try:
             need("av", "a film")

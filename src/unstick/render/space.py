@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
 
-from unstick.grid import Array, Grid
+from unstick.grid import Array
 from unstick.record.frames import FrameData
 from unstick.render.colours import Scale
 from unstick.render.extras import need
 from unstick.render.flat import cell_values
+from unstick.render.glass import CENTRE, NODE, SHINE, Tint, add_vessel, at_points, contour, domain_sides, glance, touches_sides
 
-CENTRE, NODE = (0.5, 0.5, 0.5), (0.0, 0.0, 0.0)
 HAIR = 0.15  # cells between water and glass, so that they are two surfaces
 SMOOTH, PASS = 30, 0.08  # Taubin's smoothing: rounds off the cells and keeps the volume
 ASPECT = 0.75
@@ -24,19 +24,8 @@ SIGHT = np.array([0.38, 0.36, 1.0])  # from the middle of the vessel to the eye
 VIEW_ANGLE, FILL = 26.0, 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class Tint:
-    """A clear material: its colour, and how much it covers where it is seen face on and edge on."""
-
-    colour: tuple[int, int, int]
-    face_on: float
-    edge_on: float
-
-
-FREE = Tint((58, 134, 200), 0.50, 0.95)
-WET = Tint((40, 110, 190), 0.22, 0.85)
-GLASS = Tint((150, 168, 182), 0.04, 0.55)
-EDGE = (80, 88, 96)
+FREE = Tint((60, 146, 218), 0.50, 0.95)
+WET = Tint((20, 112, 212), 0.28, 0.88)
 
 
 @dataclass(slots=True, eq=False)
@@ -81,8 +70,8 @@ class SpacePainter:
             self._plotter.remove_actor(name, render=False)
             if not mesh.n_points:
                 continue
-            mesh = mesh.smooth_taubin(n_iter=SMOOTH, pass_band=PASS)
             if cut == "walls":
+                mesh = mesh.smooth_taubin(n_iter=SMOOTH, pass_band=PASS)
                 mesh["inside"] = at_points(frame.solid_phi, mesh.points, grid, NODE) - gap
             else:
                 mesh["inside"] = -at_points(frame.phi, mesh.points, grid, CENTRE)
@@ -91,10 +80,7 @@ class SpacePainter:
                 continue
             mesh = mesh.compute_normals(split_vertices=False, consistent_normals=False)
             mesh["colour"] = self._tint(mesh, frame, tint)
-            self._plotter.add_mesh(
-                mesh, name=name, scalars="colour", rgba=True, smooth_shading=True, specular=0.8, specular_power=70,
-                ambient=0.35, diffuse=0.65, render=False, reset_camera=False,
-            )  # fmt: skip
+            self._plotter.add_mesh(mesh, name=name, scalars="colour", rgba=True, **SHINE)
 
     def _tint(self, mesh: Any, frame: FrameData, tint: Tint) -> Array:
         """RGBA at the vertices: clear where seen face on, denser at a glancing angle, as water is."""
@@ -148,61 +134,21 @@ def quiet() -> None:
 def look_at(plotter: Any, frame: FrameData) -> None:
     """From the front, a little above and to the right; near enough for the vessel to fill the picture."""
     points = np.asarray(contour(-frame.solid_phi, frame, NODE).points)
-    if not len(points):
-        points = np.array(frame.grid.origin) + np.array(list(np.ndindex(2, 2, 2))) * np.array(frame.grid.extent)
-    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    if touches_sides(frame) or not len(points):
+        points = np.array(list(itertools.product(*domain_sides(frame.grid).T)))
     back = SIGHT / np.linalg.norm(SIGHT)
     right = np.cross((0.0, 1.0, 0.0), back)
     right /= np.linalg.norm(right)
     up = np.cross(back, right)
-    x, y, depth = ((points - middle) @ axis for axis in (right, up, back))
-    slope = math.tan(math.radians(VIEW_ANGLE / 2)) * FILL
-    away = float(np.max(depth + np.maximum(np.abs(x) * ASPECT, np.abs(y)) / slope))
+    middle, slope = points.mean(axis=0), math.tan(math.radians(VIEW_ANGLE / 2)) * FILL
+    for _ in range(6):  # move until as much is free on the left as on the right, and above as below
+        x, y, depth = ((points - middle) @ axis for axis in (right, up, back))
+        away = float(np.max(depth + np.maximum(np.abs(x) * ASPECT, np.abs(y)) / slope))
+        for seen, axis in ((x, right), (y, up)):
+            part = seen / (away - depth)
+            middle = middle + 0.5 * float(part.min() + part.max()) * away * axis
     camera = plotter.camera
     camera.position, camera.focal_point, camera.up = tuple(middle + away * back), tuple(middle), tuple(up)
     camera.view_angle = VIEW_ANGLE
+    plotter.camera_set = True  # else the first picture would choose a camera of its own
     camera.clipping_range = (0.1 * away, 10 * away)
-
-
-def add_vessel(plotter: Any, frame: FrameData) -> None:
-    """The walls as glass, with their edges."""
-    for name in ("glass", "edges"):
-        plotter.remove_actor(name, render=False)
-    mesh = contour(-frame.solid_phi, frame, NODE)
-    if not mesh.n_points:
-        return
-    glass = mesh.smooth_taubin(n_iter=SMOOTH, pass_band=PASS).compute_normals(split_vertices=False)
-    colours = np.empty((glass.n_points, 4), dtype=np.uint8)
-    colours[:, :3] = GLASS.colour
-    colours[:, 3] = np.rint(255 * glance(glass, plotter, GLASS.face_on, GLASS.edge_on))
-    glass["colour"] = colours
-    plotter.add_mesh(
-        glass, name="glass", scalars="colour", rgba=True, smooth_shading=True, specular=1.0, specular_power=90,
-        ambient=0.4, diffuse=0.6, render=False, reset_camera=False,
-    )  # fmt: skip
-    edges = mesh.extract_feature_edges(feature_angle=40, boundary_edges=False, non_manifold_edges=False, manifold_edges=False)
-    if edges.n_points:
-        plotter.add_mesh(edges, name="edges", color=EDGE, line_width=1.5, opacity=0.6, render=False, reset_camera=False)
-
-
-def contour(values: Array, frame: FrameData, shift: tuple[float, float, float]) -> Any:
-    """The zero surface of a lattice of values; `shift` in cells from the grid's corner."""
-    pv, grid = need("pyvista", "a 3D picture"), frame.grid
-    origin = tuple(o + s * grid.spacing for o, s in zip(grid.origin, shift, strict=True))
-    image = pv.ImageData(dimensions=values.shape, spacing=(grid.spacing,) * 3, origin=origin)
-    image["values"] = values.astype(np.float32).reshape(-1, order="F")
-    return image.contour([0.0], scalars="values", method="flying_edges", compute_normals=False, compute_scalars=False)
-
-
-def glance(mesh: Any, plotter: Any, face_on: float, edge_on: float) -> Array:
-    """From one opacity to another as the line of sight turns from normal to tangent; Schlick's form of Fresnel's law, less steep."""
-    sight = np.asarray(mesh.points) - np.array(plotter.camera.position)
-    sight /= np.linalg.norm(sight, axis=1, keepdims=True)
-    across = 1.0 - np.abs(np.einsum("ij,ij->i", np.asarray(mesh.point_data["Normals"]), sight))
-    return np.asarray(face_on + (edge_on - face_on) * np.clip(across, 0, 1) ** 3)
-
-
-def at_points(values: Array, points: Array, grid: Grid, shift: tuple[float, float, float]) -> Array:
-    """Lattice values at points, linear; `shift` in cells from the grid's corner to the first value."""
-    at = (np.asarray(points) - np.array(grid.origin)) / grid.spacing - np.array(shift)
-    return np.asarray(ndimage.map_coordinates(values, at.T, order=1, mode="nearest"))
