@@ -171,8 +171,8 @@ def _one(request: Request, out: Path | None, going_on: bool, from_frame: int | N
 
     def job() -> None:
         announce()
-        compute(plan, going_on, from_frame, console)
-        say(Console(), f"{root}: {plan.frames} frames. Pictures and a film: unstick render {shlex.quote(str(root))}")
+        took = compute(plan, going_on, from_frame, console)
+        say(Console(), f"{root}: {plan.frames} frames, {took}. Pictures and a film: unstick render {shlex.quote(str(root))}")
 
     return job
 
@@ -194,7 +194,8 @@ def _both(request: Request, out: Path | None, going_on: bool, from_frame: int | 
     def job() -> None:
         announce()
         for plan in plans:
-            compute(plan, going_on, from_frame, console, f"{plan.scene.name}, {walls_of(plan.scene)}")
+            took = compute(plan, going_on, from_frame, console, f"{plan.scene.name}, {walls_of(plan.scene)}")
+            say(Console(), f"{plan.folder.root}: {plan.frames} frames, {took}.")
         _film(root, plans, console)
 
     return job
@@ -241,13 +242,14 @@ def make_plan(request: Request, scene: Scene, root: Path, going_on: bool, again:
     return plan
 
 
-def compute(plan: Plan, going_on: bool, from_frame: int | None, console: Console, title: str | None = None) -> None:
+def compute(plan: Plan, going_on: bool, from_frame: int | None, console: Console, title: str | None = None) -> str:
+    """Returns how long it took."""
     began = time.monotonic()
     if going_on:
         resume(plan, console, from_frame, title)
     else:
         begin(plan, console, title)
-    say(console, f"{title or plan.scene.name}: {human_time(time.monotonic() - began)}")
+    return human_time(time.monotonic() - began)
 
 
 def default_out(request: Request, scene: Scene, walls: str | None = None) -> Path:

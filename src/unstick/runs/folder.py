@@ -85,6 +85,11 @@ class RunFolder:
                     raise InvalidSystem(f"another process computes the run in {self.root}; wait for it, or give another --out") from None
             yield
 
+    def clean(self) -> None:
+        """Remove what a killed run left half-written."""
+        for part in self.checkpoints.glob(".*.part"):
+            part.unlink(missing_ok=True)
+
     def put_aside(self, after: int, checkpoints: list[Path]) -> Path | None:
         """Move what lies after a frame to a directory of its own, newest first: a run killed in between can still go on.
 

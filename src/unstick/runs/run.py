@@ -180,19 +180,20 @@ class _Watch:
 
 
 def _compute(plan: Plan, state: State | None, console: Console, title: str | None) -> None:
-    folder, scene = plan.folder, plan.scene
+    folder, scene, manifest = plan.folder, plan.scene, plan.manifest()
+    first, step = (0, 0) if state is None else (state.frame, state.step)
     try:
-        manifest = plan.manifest()
-        manifest.write(folder.manifest)
-        missing = keep_until(folder.stats, 0 if state is None else state.step)
-        if missing:
-            say(console, f"{folder.stats} lacks the lines of {missing} steps.")
-        keeper = Keeper(folder.checkpoints, Stamp(__version__, manifest.hash), plan.every, plan.frames)
-        first = 0 if state is None else state.frame
-        with Stop() as stop, StatsFile(folder.stats) as stats, frame_meter(console, title or scene.name, first, plan.frames) as progress:
+        with Stop() as stop, frame_meter(console, title or scene.name, first, plan.frames) as progress:
+            keeper = Keeper(folder.checkpoints, Stamp(__version__, manifest.hash), plan.every, plan.frames)
             recorders: list[Recorder] = [RECORDERS[name](folder.root) for name in (ALWAYS, *plan.record)]
             simulation = Simulation(scene, recorders=[*recorders, keeper, _Watch(progress, stop)], state=state)
-            _steps(plan, simulation, keeper, stats, stop, progress)
+            # Nothing is written before all that can be refused has been.
+            folder.clean()
+            manifest.write(folder.manifest)
+            if missing := keep_until(folder.stats, step):
+                say(console, f"{folder.stats} lacks the lines of {missing} steps.")
+            with StatsFile(folder.stats) as stats:
+                _steps(plan, simulation, keeper, stats, stop, progress)
     except OSError as error:
         raise RunFailed(_unwritten(plan, error)) from None
     except MemoryError:

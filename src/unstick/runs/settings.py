@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unstick.liquid.scene import Scene
+from unstick.scenes.write import tables_of
 
 Settings = dict[str, Any]
-# What may change from one part of a run to the next: how far it goes, and how the pressure is found.
-FREE = ("about", "frames", "numerics.solver", "numerics.tolerance")
+# What may change from one part of a run to the next: words, how far it goes, and how hard the pressure is worked on.
+FREE = ("scene.name", "scene.about", "scene.frames", "numerics.solver", "numerics.tolerance", "numerics.cfl")
 
 
 def settings_of(scene: Scene) -> Settings:
-    """Every value of a scene by its key, as in `solids.ball.shape.radius`."""
+    """Every value of a scene by its key in a scene file, as in `solid.ball.shape.radius`."""
     out: Settings = {}
-    _describe(scene, "", out)
+    _flatten(tables_of(scene), "", out)
     return out
 
 
@@ -46,40 +43,28 @@ def _shown(settings: Mapping[str, Any], key: str) -> str:
     return json.dumps(settings[key]) if key in settings else "nothing"
 
 
-def _describe(value: Any, key: str, out: Settings) -> None:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [f for f in dataclasses.fields(value) if f.init and f.compare]
-        if key and _is_a_choice(value):
-            out[key] = type(value).__name__
-        for field in fields:
-            _describe(getattr(value, field.name), f"{key}.{field.name}" if key else field.name, out)
-    elif isinstance(value, Mapping):
+def _flatten(value: Any, key: str, out: Settings) -> None:
+    if isinstance(value, Mapping):
         for name, part in value.items():
-            _describe(part, f"{key}.{name}", out)
-    elif isinstance(value, (tuple, list)) and any(dataclasses.is_dataclass(part) for part in value):
+            _flatten(part, f"{key}.{name}" if key else name, out)
+        if value.get("type") == "mesh":
+            out[f"{key}.content"] = _content(Path(value["file"]))
+    elif isinstance(value, Sequence) and any(isinstance(part, Mapping) for part in value):
         for at, part in enumerate(value):
-            _describe(part, f"{key}.{getattr(part, 'name', '') or at}", out)
+            _flatten(part, f"{key}.{part.get('name') or at}", out)
     else:
         out[key] = _plain(value)
 
 
-def _is_a_choice(value: Any) -> bool:
-    """Shapes and motions: which one it is, is a value too."""
-    return type(value).__module__.startswith("unstick.geometry")
+def _content(path: Path) -> str:
+    """A mesh is more than its name."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON knows; large ones by their digest."""
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:16]}"
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, Path):
-        return f"{value.name} {hashlib.sha256(value.read_bytes()).hexdigest()[:16]}"
-    if isinstance(value, enum.Enum):
-        return value.name
+    """A value that comes back from JSON as it is."""
     if isinstance(value, (tuple, list)):
         return [_plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return value if value is None or isinstance(value, (str, int, float, bool)) else repr(value)
+    return value
