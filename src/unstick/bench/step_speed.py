@@ -11,6 +11,7 @@ import numpy as np
 
 from unstick.bench.harness import Cell, Options, Report, Table, using_threads
 from unstick.bench.limit import available_threads
+from unstick.bench.particle_speed import particle_kernel_times
 from unstick.liquid.report import StepReport
 from unstick.liquid.simulation import Simulation
 from unstick.liquid.step import STAGES, step
@@ -20,6 +21,16 @@ SCENE, SIZE, FRAMES = "sphere", 128, 100
 WHOLE_US = 1.5  # per liquid cell, at 8 particles per cell
 PRESSURE_SHARE = 0.45
 SAMPLES = 4  # moments of the run at which stages are timed with one and with several threads
+BLOCK = 64
+PARTICLE_NS = {
+    "flip_to_grid": 8.0,
+    "flip_to_particles": 4.0,
+    "apic_to_grid": 12.0,
+    "apic_to_particles": 6.0,
+    "sort": 0.0,
+    "move": 0.0,
+    "push_out": 0.0,
+}
 GAIN, MATTERS = 0.85, 0.05  # a stage of at least this share of the step that keeps more than this part of its time is serial
 
 
@@ -102,7 +113,23 @@ def _report(
         f"{found.particles / found.cells:.1f} particles per cell. Last column: the same steps at {len(pairs)} moments, least of 2."
     )
     table = Table(f"{SCENE} at {size}: stages of a step", columns, tuple(rows), note)
-    return Report("step", (table,), ("Wall time is only worth something on a machine that does nothing else.",), tuple(failures))
+    particles, slow = particle_table(min(size, BLOCK))
+    note = "Wall time is only worth something on a machine that does nothing else."
+    return Report("step", (table, particles), (note,), (*failures, *slow))
+
+
+def particle_table(cells: int) -> tuple[Table, list[str]]:
+    """Nanoseconds of the transfers per particle and component on one thread, beside what they may take."""
+    times = particle_kernel_times(cells)
+    rows: list[tuple[Cell, ...]] = []
+    failures = []
+    for name, most in PARTICLE_NS.items():
+        ns = float(getattr(times, name))
+        rows.append((name.replace("_", " "), ns, most or None))
+        if most and cells >= BLOCK and ns > most:
+            failures.append(f"{name.replace('_', ' ')} takes {ns:.1f} ns, not {most:g}")
+    note = "Transfers: per particle and component; the others: per particle. CPU time, least of several."
+    return Table(f"Particles of a full block of {cells}^3 cells, one thread", ("work", "ns", "at most"), tuple(rows), note), failures
 
 
 def _units(seconds: float, found: Stages) -> tuple[float, float, float]:
