@@ -1,0 +1,191 @@
+"""The liquid's distance inside solids: the surface goes on into the wall as it comes, and no air hides behind the liquid.
+
+A cut cell that counts as air behind a sliver of an open face would let the liquid squirt into it (p = 0 there). So distances are
+continued linearly, which leaves a plane a plane, and air that is found only in cells whose centres lie in the solid is liquid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from unstick.kernels.surface_cells import BESIDE, WITHIN
+
+_AROUND = 2  # cells to each side from which a distance is continued
+_STEEP = 1.3  # slopes above this are brought back to one
+
+
+@njit(cache=True)
+def _solve(a, r, n):
+    """Solve the n x n symmetric positive definite system a x = r by Cholesky's factors, in place."""
+    for i in range(n):
+        for j in range(i):
+            s = a[i, j]
+            for m in range(j):
+                s -= a[i, m] * a[j, m]
+            a[i, j] = s / a[j, j]
+        s = a[i, i]
+        for m in range(i):
+            s -= a[i, m] * a[i, m]
+        a[i, i] = np.sqrt(max(s, 1e-300))
+    for i in range(n):
+        s = r[i]
+        for m in range(i):
+            s -= a[i, m] * r[m]
+        r[i] = s / a[i, i]
+    for i in range(n - 1, -1, -1):
+        s = r[i]
+        for m in range(i + 1, n):
+            s -= a[m, i] * r[m]
+        r[i] = s / a[i, i]
+
+
+@njit(cache=True)
+def _plane(phi, kinds, i, j, k, kz, inverse_h, near, a, r):
+    """Value in the cell (in cells) of the plane through the distances around it, by weighted least squares; (value, how many were used).
+
+    Only cells in the open with a distance up to `near` count, with weights 1 / r^4.
+    """
+    nx, ny, nz = phi.shape
+    n = 3 + kz
+    a[:, :] = 0.0
+    r[:] = 0.0
+    used = 0
+    total, mean, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0
+    for p in range(max(i - _AROUND, 0), min(i + _AROUND + 1, nx)):
+        for q in range(max(j - _AROUND, 0), min(j + _AROUND + 1, ny)):
+            for m in range(max(k - _AROUND * kz, 0), min(k + _AROUND * kz + 1, nz)):
+                if kinds[p, q, m] > BESIDE:
+                    continue
+                v = phi[p, q, m] * inverse_h
+                if not abs(v) <= near:
+                    continue
+                x, y, z = np.float64(p - i), np.float64(q - j), np.float64(m - k)
+                d2 = x * x + y * y + z * z
+                w = 1.0 / (d2 * d2)
+                used += 1
+                total += w
+                mean += w * v
+                mx += w * x
+                my += w * y
+                mz += w * z
+                a[1, 1] += w * x * x
+                a[2, 1] += w * x * y
+                a[2, 2] += w * y * y
+                r[1] += w * x * v
+                r[2] += w * y * v
+                if kz == 1:
+                    a[3, 1] += w * x * z
+                    a[3, 2] += w * y * z
+                    a[3, 3] += w * z * z
+                    r[3] += w * z * v
+    if used == 0:
+        return 0.0, 0
+    a[0, 0], a[1, 0], a[2, 0] = total, mx, my
+    r[0] = mean
+    if kz == 1:
+        a[3, 0] = mz
+    # Too little for directions in which the cells do not spread to have a slope, and for the others nothing.
+    for m in range(1, n):
+        a[m, m] += 1e-13 * total
+    _solve(a, r, n)
+    steep = np.sqrt(r[1] * r[1] + r[2] * r[2] + (r[3] * r[3] if kz == 1 else 0.0))
+    value = r[0]
+    if steep > _STEEP:
+        value = (mean - (r[1] * mx + r[2] * my + (r[3] * mz if kz == 1 else 0.0)) / steep) / total
+    return value, used
+
+
+@njit(cache=True)
+def _beyond(phi, kinds, i, j, k, kz, start, row, nz):
+    """Sign of a cell in the solid with no distance worth continuing around it: that of the nearest cells in the open, the liquid's if they
+    differ; without any, the liquid's where the cell holds particles. (sign, 0: unknown)"""
+    nx, ny, _ = phi.shape
+    best, sign = 1 << 20, 0
+    for p in range(max(i - _AROUND, 0), min(i + _AROUND + 1, nx)):
+        for q in range(max(j - _AROUND, 0), min(j + _AROUND + 1, ny)):
+            for m in range(max(k - _AROUND * kz, 0), min(k + _AROUND * kz + 1, nz)):
+                if kinds[p, q, m] > BESIDE:
+                    continue
+                d2 = (p - i) * (p - i) + (q - j) * (q - j) + (m - k) * (m - k)
+                here = -1 if phi[p, q, m] < 0.0 else 1
+                if d2 < best:
+                    best, sign = d2, here
+                elif d2 == best:
+                    sign = min(sign, here)
+    if sign == 0 and start[row + k + 1] > start[row + k]:
+        return -1
+    return sign
+
+
+@njit(cache=True, parallel=True)
+def extend(phi, kinds, start, low, high, kz, h, near, far, planes, fixed, cells, count):
+    """Give cells with their centre in a solid the distance that the cells in the open around them go on to, and list those in air.
+
+    `fixed` becomes 1 where that distance is worth keeping; elsewhere only its sign is known (+-far).
+    """
+    _, ny, nz = phi.shape
+    n_min = 3 + kz
+    inverse_h = 1.0 / h
+    for t in prange(planes.size):
+        i = planes[t]
+        n = 0
+        a, r = np.zeros((4, 4)), np.zeros(4)
+        for j in range(ny):
+            row = (i * ny + j) * nz
+            for k in range(low[i, j], high[i, j]):
+                if kinds[i, j, k] <= BESIDE:
+                    continue
+                phi[i, j, k] = np.nan
+                if kinds[i, j, k] != WITHIN:
+                    continue
+                value, used = _plane(phi, kinds, i, j, k, kz, inverse_h, near, a, r)
+                if used >= n_min:
+                    phi[i, j, k] = value * h
+                    fixed[i, j, k] = 1
+                else:
+                    sign = _beyond(phi, kinds, i, j, k, kz, start, row, nz)
+                    if sign != 0:
+                        phi[i, j, k] = sign * far
+                if phi[i, j, k] >= 0.0:
+                    cells[i, n] = j * nz + k
+                    n += 1
+        count[i] = n
+
+
+@njit(cache=True, parallel=True)
+def reach_air(phi, kinds, cells, count, planes, before, after):
+    """Mark listed cells that touch air in the open, or a cell that was marked before."""
+    nx, ny, nz = phi.shape
+    for t in prange(planes.size):
+        i = planes[t]
+        for n in range(count[i]):
+            j, k = cells[i, n] // nz, cells[i, n] % nz
+            found = before[i, j, k]
+            for side in range(6):
+                p = min(max(i + (side == 1) - (side == 0), 0), nx - 1)
+                q = min(max(j + (side == 3) - (side == 2), 0), ny - 1)
+                m = min(max(k + (side == 5) - (side == 4), 0), nz - 1)
+                if before[p, q, m] != 0 or (kinds[p, q, m] <= BESIDE and phi[p, q, m] >= 0.0):
+                    found = np.uint8(1)
+            after[i, j, k] = found
+
+
+@njit(cache=True, parallel=True)
+def drown(phi, kinds, cells, count, planes, airy, fixed, kz, far):
+    """Listed cells that no air in the open reaches, and that have liquid in the open around them, are liquid."""
+    nx, ny, nz = phi.shape
+    for t in prange(planes.size):
+        i = planes[t]
+        for n in range(count[i]):
+            j, k = cells[i, n] // nz, cells[i, n] % nz
+            if airy[i, j, k] != 0:
+                continue
+            wet = False
+            for p in range(max(i - _AROUND, 0), min(i + _AROUND + 1, nx)):
+                for q in range(max(j - _AROUND, 0), min(j + _AROUND + 1, ny)):
+                    for m in range(max(k - _AROUND * kz, 0), min(k + _AROUND * kz + 1, nz)):
+                        wet |= kinds[p, q, m] <= BESIDE and phi[p, q, m] < 0.0
+            if wet:
+                phi[i, j, k] = -far
+                fixed[i, j, k] = 0
