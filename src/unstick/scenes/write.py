@@ -107,9 +107,8 @@ def size_of(grid: Grid) -> list[float]:
     out = [_short(cells * h) for cells in grid.shape]
     longest = grid.shape.index(n)
     near = n * h
-    for s in (out[longest], near, math.nextafter(near, math.inf), math.nextafter(near, 0.0)):
-        if s / n == h:
-            out[longest] = s
+    candidates = (out[longest], near, math.nextafter(near, math.inf), math.nextafter(near, 0.0))
+    out[longest] = next((s for s in candidates if s / n == h), out[longest])
     return [min(side, out[longest]) for side in out]
 
 
