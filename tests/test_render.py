@@ -16,7 +16,7 @@ from unstick.checks import InvalidSystem
 from unstick.geometry.shapes import Box, sample
 from unstick.grid import Array
 from unstick.record.frames import FrameRecorder, read_frame
-from unstick.render.colours import ORANGE, WATER, Scale, pressure_scale, round_up, speed_scale
+from unstick.render.colours import BOTH, ORANGE, WATER, Scale, pressure_scale, round_up, speed_scale
 from unstick.render.draw import Look, render
 from unstick.render.flat import FlatPainter, cell_values
 from unstick.render.png import contact_sheet, encode, read_picture
@@ -99,7 +99,9 @@ def test_scales_end_in_round_numbers(value: float, end: float) -> None:
 def test_scales_name_their_unit_and_show_suction() -> None:
     assert (pressure_scale(0.0, 900.0).low, pressure_scale(0.0, 900.0).label) == (0.0, "pressure, Pa")
     both = pressure_scale(-800.0, 3900.0)
-    assert (both.low, both.high, both.label) == (-4.0, 4.0, "pressure, kPa")
+    assert (both.low, both.high, both.label) == (-0.8, 4.0, "pressure, kPa")
+    assert np.ptp(both.colours(np.zeros(1))) < 20  # neither of the two
+    np.testing.assert_allclose(both.colours(np.array([-2.0, 5.0])), [BOTH[0], BOTH[-1]])
     scale = speed_scale(2.7)
     np.testing.assert_allclose(scale.colours(np.array([-1.0, 0.0, 3.0, 9.0, np.nan])), [WATER[0], WATER[0], WATER[-1], WATER[-1], WATER[0]])
 

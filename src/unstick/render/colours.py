@@ -19,7 +19,7 @@ STEPS = 256
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the colours stand for."""
+    """What the colours stand for. Where `low` is negative, zero has the middle colour and each side a scale of its own."""
 
     label: str  # with unit
     low: float
@@ -28,7 +28,12 @@ class Scale:
 
     def colours(self, values: Array) -> Array:
         """(..., 3) float32 in 0..255."""
-        at = (np.asarray(values, dtype=np.float32) - self.low) * ((STEPS - 1) / (self.high - self.low))
+        numbers = np.asarray(values, dtype=np.float32)
+        if self.low < 0 < self.high:
+            part = 0.5 + 0.5 * numbers / np.where(numbers < 0, np.float32(-self.low), np.float32(self.high))
+        else:
+            part = (numbers - self.low) / (self.high - self.low)
+        at = part * (STEPS - 1)
         return np.asarray(self.table()[np.clip(np.nan_to_num(at), 0, STEPS - 1).astype(np.intp)])
 
     def table(self) -> Array:
@@ -42,13 +47,12 @@ def speed_scale(highest: float) -> Scale:
 
 
 def pressure_scale(lowest: float, highest: float) -> Scale:
-    """Symmetric about zero where there is suction."""
+    """Of both signs where there is suction; at the end of a scale zero would be lost in its colour."""
     top = max(highest, -lowest)
     unit, factor = ("kPa", 1e-3) if top >= 2000 else ("Pa", 1.0)
-    reach = round_up(top * factor)
     if lowest < -0.02 * top:
-        return Scale(f"pressure, {unit}", -reach, reach, BOTH)
-    return Scale(f"pressure, {unit}", 0.0, reach, WATER[::-1])
+        return Scale(f"pressure, {unit}", -round_up(-lowest * factor), round_up(highest * factor), BOTH)
+    return Scale(f"pressure, {unit}", 0.0, round_up(highest * factor), WATER[::-1])
 
 
 def round_up(value: float) -> float:

@@ -70,7 +70,7 @@ class FlatPainter:
     def _particles(self, picture: Array, frame: FrameData) -> None:
         x, y = frame.position[:, 0], frame.position[:, 1]
         values = frame.speed if self.colour == "speed" else at_points(self._values(frame), frame)
-        radius = max(0.75, 0.34 * frame.grid.spacing / self.window.pixel)
+        radius = max(0.75, 0.4 * frame.grid.spacing / self.window.pixel)
         part, mean = discs(self.window, x, y, values, radius)
         over(picture, self.scale.colours(mean), part)
 

@@ -90,13 +90,17 @@ def bar(page: Any, draw: Any, layout: Layout, scale: Scale, x: float) -> float:
     """The colours with the numbers at their ends; returns where the next thing may stand."""
     images, small, y = need("PIL.Image", "a picture"), font(1.5 * layout.unit), layout.size[1] - layout.foot / 2
     wide, high = round(12 * layout.unit), round(1.1 * layout.unit)
-    low, high_end = f"{scale.low:g}", f"{scale.high:g} {scale.label.split(', ')[1]}"
-    word = scale.label.split(", ")[0]
+    word, unit = scale.label.split(", ")
+    low, high_end = f"{scale.low:g}", f"{scale.high:g} {unit}"
     for text, colour in ((word, FAINT), (low.replace("-", "−"), INK)):
         draw.text((x, y), text, font=small, fill=colour, anchor="lm")
         x += small.getlength(text) + 0.8 * layout.unit
-    ramp = np.repeat(np.rint(scale.colours(np.linspace(scale.low, scale.high, wide))).astype(np.uint8)[None], high, axis=0)
+    middle = 0.0 if scale.low < 0 < scale.high else 0.5 * (scale.low + scale.high)
+    values = np.interp(np.linspace(0, 1, wide), (0, 0.5, 1), (scale.low, middle, scale.high))
+    ramp = np.repeat(np.rint(scale.colours(values)).astype(np.uint8)[None], high, axis=0)
     page.paste(images.fromarray(ramp), (round(x), round(y - high / 2)))
+    if scale.low < 0 < scale.high:
+        draw.line((x + wide / 2, y - high / 2, x + wide / 2, y + high / 2), fill=INK)
     x += wide + 0.8 * layout.unit
     draw.text((x, y), high_end, font=small, fill=INK, anchor="lm")
     return x + float(small.getlength(high_end)) + 2.4 * layout.unit

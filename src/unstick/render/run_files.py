@@ -58,10 +58,10 @@ class RunFiles:
         for frame in frames[:: max(1, len(frames) // 12)]:
             data = self.read(frame)
             if colour == "speed":
-                high = max(high, float(np.quantile(data.speed, 0.995)) if len(data.speed) else 0.0)
+                high = max(high, float(np.quantile(data.speed, 0.98)) if len(data.speed) else 0.0)
             elif (wet := data.p[data.phi < 0]).size:
-                low = min(low, float(np.quantile(wet, 0.002)))
-                high = max(high, float(np.quantile(wet, 0.998)))
+                low = min(low, float(np.quantile(wet, 0.005)))
+                high = max(high, float(np.quantile(wet, 0.995)))
         return low, high
 
 
