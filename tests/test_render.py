@@ -32,8 +32,8 @@ def flat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stuck(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("flat") / "sticking", 48, 2, 2, "sticking", 15)
+def stuck(flat: Path) -> Path:
+    return write_run(flat.parent / "sticking", 48, 2, 2, "sticking", 15)
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +182,9 @@ def test_two_runs_beside_each_other(flat: Path, stuck: Path) -> None:
     half = page.shape[1] // 2
     assert page.shape[1] > 1.8 * 150
     assert near(page[:-20, half:], ORANGE).sum() > 5 and not near(page[:-20, :half], ORANGE).any()
+    together = render([flat.parent], None, Look(size=150, film=False))  # the directory of both
+    assert [path.parent for path in together.pictures] == [flat.parent / "pictures"] * 2
+    assert together.pictures[1].read_bytes() == drawn.pictures[1].read_bytes()
     assert labels([RunFiles.open(stuck), RunFiles.open(flat)]) == ["sticking walls", "separating walls"]
     assert labels([RunFiles.open(flat), RunFiles.open(flat)]) == [str(flat), str(flat)]
 

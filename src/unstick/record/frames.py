@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unstick.liquid.simulation import Simulation
 
 AROUND = 4  # cells kept around the liquid; pictures look no farther
-MOST_PARTICLES = 250_000  # written per frame in 3D, where pictures show the surface; all of them in 2D
+MOST_PARTICLES = 100_000  # written per frame in 3D, where pictures show the surface; all of them in 2D
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,14 +26,16 @@ class Scale:
     high: float
     stops: tuple[tuple[int, int, int], ...] = WATER
 
+    @property
+    def middle(self) -> float:
+        """What has the middle colour."""
+        return 0.0 if self.low < 0 < self.high else 0.5 * (self.low + self.high)
+
     def colours(self, values: Array) -> Array:
         """(..., 3) float32 in 0..255."""
-        numbers = np.asarray(values, dtype=np.float32)
-        if self.low < 0 < self.high:
-            part = 0.5 + 0.5 * numbers / np.where(numbers < 0, np.float32(-self.low), np.float32(self.high))
-        else:
-            part = (numbers - self.low) / (self.high - self.low)
-        at = part * (STEPS - 1)
+        numbers: Array = np.asarray(values, dtype=np.float32)
+        reach = np.where(numbers < self.middle, np.float32(self.middle - self.low), np.float32(self.high - self.middle))
+        at = (0.5 + 0.5 * (numbers - np.float32(self.middle)) / reach) * (STEPS - 1)
         return np.asarray(self.table()[np.clip(np.nan_to_num(at), 0, STEPS - 1).astype(np.intp)])
 
     def table(self) -> Array:

@@ -30,7 +30,7 @@ def render_command(
     Parameters
     ----------
     directory:
-        The directory of a run.
+        The directory of a run, or of the two that `unstick run --walls both` makes.
     beside:
         That of a second run, for pictures side by side.
     out:

@@ -20,11 +20,11 @@ from unstick.render.film import Film
 from unstick.render.flat import FlatPainter
 from unstick.render.layout import Layout, compose
 from unstick.render.png import write_png
-from unstick.render.run_files import RunFiles, labels
+from unstick.render.run_files import RunFiles, both_in, labels
 
 Colour = Literal["speed", "pressure"]
 Style = Literal["particles", "surface"]
-LONGER = {2: 720, 3: 640}  # pixels along the longer side of a panel
+LONGER = {2: 720, 3: 640}  # pixels along the longer side of a panel; in 3D of one that is 4 to 3
 LEAST, MOST = 64, 4096
 
 
@@ -64,8 +64,10 @@ class Painter(Protocol):
 
 
 def render(directories: Sequence[Path], out: Path | None = None, look: Look | None = None, meter: Meter | None = None) -> Drawn:
-    """Draw one run, or two beside each other: OUT/pictures/frame_000123.png and OUT/film.mp4."""
+    """Draw one run, or two beside each other (also when their common directory is given): OUT/pictures/frame_000123.png, OUT/film.mp4."""
     look, meter = look or Look(), meter or Meter()
+    if len(directories) == 1 and (pair := both_in(directories[0])):
+        directories, out = pair, out or directories[0]
     runs = [RunFiles.open(directory) for directory in directories]
     target = require_directory(out or (runs[0].directory if len(runs) == 1 else runs[0].directory / "beside"))
     frames = common_frames(runs)[:: look.every]

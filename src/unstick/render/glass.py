@@ -30,7 +30,7 @@ GLASS = Tint((150, 168, 182), 0.04, 0.55)
 BODY = Tint((168, 170, 174), 0.34, 0.95)
 EDGE = (150, 158, 166)
 SHINE = {
-    "smooth_shading": True, "specular": 0.8, "specular_power": 70, "ambient": 0.35, "diffuse": 0.65, "render": False, "reset_camera": False,
+    "smooth_shading": True, "specular": 0.8, "specular_power": 70, "ambient": 0.48, "diffuse": 0.58, "render": False, "reset_camera": False,
 }  # fmt: skip
 
 

@@ -95,8 +95,7 @@ def bar(page: Any, draw: Any, layout: Layout, scale: Scale, x: float) -> float:
     for text, colour in ((word, FAINT), (low.replace("-", "−"), INK)):
         draw.text((x, y), text, font=small, fill=colour, anchor="lm")
         x += small.getlength(text) + 0.8 * layout.unit
-    middle = 0.0 if scale.low < 0 < scale.high else 0.5 * (scale.low + scale.high)
-    values = np.interp(np.linspace(0, 1, wide), (0, 0.5, 1), (scale.low, middle, scale.high))
+    values = np.interp(np.linspace(0, 1, wide), (0, 0.5, 1), (scale.low, scale.middle, scale.high))
     ramp = np.repeat(np.rint(scale.colours(values)).astype(np.uint8)[None], high, axis=0)
     page.paste(images.fromarray(ramp), (round(x), round(y - high / 2)))
     if scale.low < 0 < scale.high:

@@ -65,6 +65,12 @@ class RunFiles:
         return low, high
 
 
+def both_in(directory: Path) -> list[Path]:
+    """The two runs of `unstick run --walls both --out DIR`, or none."""
+    pair = [directory / walls for walls in LABELS]
+    return pair if not (directory / "run.json").exists() and all((path / "run.json").is_file() for path in pair) else []
+
+
 def labels(runs: list[RunFiles]) -> list[str]:
     """What tells the runs apart: their walls, else their directories."""
     walls = [LABELS.get(run.walls, "") for run in runs]

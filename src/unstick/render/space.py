@@ -18,7 +18,7 @@ from unstick.render.glass import CENTRE, NODE, SHINE, Tint, add_vessel, at_point
 
 HAIR = 0.15  # cells between water and glass, so that they are two surfaces
 SMOOTH, PASS = 30, 0.08  # Taubin's smoothing: rounds off the cells and keeps the volume
-ASPECT = 0.75
+WIDEST, NARROWEST = 4 / 3, 0.75  # width over height of pictures
 PEELS = 8
 SIGHT = np.array([0.38, 0.36, 1.0])  # from the middle of the vessel to the eye
 VIEW_ANGLE, FILL = 26.0, 0.95
@@ -30,23 +30,23 @@ WET = Tint((20, 112, 212), 0.28, 0.88)
 
 @dataclass(slots=True, eq=False)
 class SpacePainter:
-    """Draws frames of one run; `longer` is the picture's width in pixels."""
+    """Draws frames of one run; the widest picture has `longer` pixels across."""
 
     first: FrameData
     scale: Scale | None
     colour: str = "speed"
     style: str = "surface"
     longer: int = 640
+    size: tuple[int, int] = field(init=False)
     _plotter: Any = field(init=False)
     _solid: Array | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
+        view = View.of(self.first)
+        high = round(self.longer / WIDEST)
+        self.size = round(view.aspect * high), high
         self._plotter = stage(self.size)
-        look_at(self._plotter, self.first)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        return self.longer, round(ASPECT * self.longer)
+        view.show(self._plotter)
 
     def paint(self, frame: FrameData) -> Array:
         """uint8 (height, width, 3)."""
@@ -131,24 +131,37 @@ def quiet() -> None:
     logger.SetStderrVerbosity(logger.VERBOSITY_OFF)
 
 
-def look_at(plotter: Any, frame: FrameData) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
     """From the front, a little above and to the right; near enough for the vessel to fill the picture."""
-    points = np.asarray(contour(-frame.solid_phi, frame, NODE).points)
-    if touches_sides(frame) or not len(points):
-        points = np.array(list(itertools.product(*domain_sides(frame.grid).T)))
-    back = SIGHT / np.linalg.norm(SIGHT)
-    right = np.cross((0.0, 1.0, 0.0), back)
-    right /= np.linalg.norm(right)
-    up = np.cross(back, right)
-    middle, slope = points.mean(axis=0), math.tan(math.radians(VIEW_ANGLE / 2)) * FILL
-    for _ in range(6):  # move until as much is free on the left as on the right, and above as below
-        x, y, depth = ((points - middle) @ axis for axis in (right, up, back))
-        away = float(np.max(depth + np.maximum(np.abs(x) * ASPECT, np.abs(y)) / slope))
-        for seen, axis in ((x, right), (y, up)):
-            part = seen / (away - depth)
-            middle = middle + 0.5 * float(part.min() + part.max()) * away * axis
-    camera = plotter.camera
-    camera.position, camera.focal_point, camera.up = tuple(middle + away * back), tuple(middle), tuple(up)
-    camera.view_angle = VIEW_ANGLE
-    plotter.camera_set = True  # else the first picture would choose a camera of its own
-    camera.clipping_range = (0.1 * away, 10 * away)
+
+    eye: Array
+    middle: Array
+    up: Array
+    aspect: float  # width over height of the picture
+
+    @classmethod
+    def of(cls, frame: FrameData) -> View:
+        points = np.asarray(contour(-frame.solid_phi, frame, NODE).points)
+        if touches_sides(frame) or not len(points):
+            points = np.array(list(itertools.product(*domain_sides(frame.grid).T)))
+        back = SIGHT / np.linalg.norm(SIGHT)
+        right = np.cross((0.0, 1.0, 0.0), back)
+        right /= np.linalg.norm(right)
+        up = np.cross(back, right)
+        middle, slope, aspect = points.mean(axis=0), math.tan(math.radians(VIEW_ANGLE / 2)) * FILL, WIDEST
+        for _ in range(8):  # move until as much is free on the left as on the right, and above as below
+            x, y, depth = ((points - middle) @ axis for axis in (right, up, back))
+            away = float(np.max(depth + np.maximum(np.abs(x) / aspect, np.abs(y)) / slope))
+            across, high = (seen / (away - depth) for seen in (x, y))
+            for part, axis in ((across, right), (high, up)):
+                middle = middle + 0.5 * float(part.min() + part.max()) * away * axis
+            aspect = float(np.clip(np.ptp(across) / np.ptp(high), NARROWEST, WIDEST))
+        return cls(middle + away * back, middle, up, aspect)
+
+    def show(self, plotter: Any) -> None:
+        camera, away = plotter.camera, float(np.linalg.norm(self.eye - self.middle))
+        camera.position, camera.focal_point, camera.up = tuple(self.eye), tuple(self.middle), tuple(self.up)
+        camera.view_angle = VIEW_ANGLE
+        camera.clipping_range = (0.1 * away, 10 * away)
+        plotter.camera_set = True  # else the first picture would choose a camera of its own
