@@ -19,6 +19,7 @@ from unstick.solvers.protocol import Solver
 
 SIZE, FRAMES = 200, 40
 TOLERANCE = 1e-5  # scale-free; Andersen's absolute and relative one
+WARM = ", warm"  # in a name: starts from its last result instead of p = 0
 ORDER = 1.5  # of convergence that Newton's last step must show at least when its inner solves are nearly exact
 
 
@@ -34,23 +35,25 @@ def figure_8(options: Options) -> Report:
     """Residual against outer iterations of the methods that know separating walls."""
     methods: dict[str, Solver] = {
         "newton, gamma 0.01": Newton(tolerance=TOLERANCE, preconditioner="cholesky"),
+        f"newton, gamma 0.01{WARM}": Newton(tolerance=TOLERANCE, preconditioner="cholesky"),
         "newton, gamma 1e-6": Newton(tolerance=TOLERANCE, preconditioner="cholesky", gamma=1e-6),
         "default": solver("default", tolerance=TOLERANCE),
+        f"default{WARM}": solver("default", tolerance=TOLERANCE),
         "pi-pcg": solver("pi-pcg", tolerance=TOLERANCE),
     }
     found, size, failures = _solve_all(methods, options)
-    exact = [r.residuals for r in found["newton, gamma 1e-6"]]
-    orders = [o for o in (last_order(r) for r in exact) if o is not None]
-    counts = [r.outer_iterations for r in found["newton, gamma 0.01"]]
-    if counts and max(counts) > 2 * ANDERSEN_NEWTON["most"]:
-        failures.append(f"newton takes up to {max(counts)} iterations, Andersen at most {ANDERSEN_NEWTON['most']}")
+    exact = [history(r, r.outer_iterations) for r in found["newton, gamma 1e-6"]]
+    orders = [o for o in map(last_order, exact) if o is not None]
+    usual = float(np.median([r.outer_iterations for r in found[f"newton, gamma 0.01{WARM}"]]))
+    if usual > ANDERSEN_NEWTON["usual"]:
+        failures.append(f"newton takes {usual:g} iterations in most runs, Andersen {ANDERSEN_NEWTON['usual']}")
     if orders and float(np.median(orders)) < ORDER:
         failures.append(f"the last step of newton is of order {float(np.median(orders)):.2f}, not {ORDER}")
     notes = (
         f"Andersen: {ANDERSEN_NEWTON['usual']} Newton iterations do for most runs at 200 x 200, and {ANDERSEN_NEWTON['most']} for all.",
         "gamma 1e-6 solves the inner systems nearly exactly"
         + (f": the last step is then of order {float(np.median(orders)):.1f} (median)." if orders else ".")
-        + " A set that is found makes the next step exact.",
+        + " Once the set is found the next step is exact.",
     )
     return _report("andersen-fig-8", "outer_iterations", found, size, notes, failures, options)
 
@@ -64,7 +67,7 @@ def last_order(residuals: Sequence[float]) -> float | None:
 
 
 def _solve_all(methods: dict[str, Solver], options: Options) -> tuple[dict[str, list[SolveResult]], int, list[str]]:
-    """Every method on every system of the run, from p = 0."""
+    """Every method on every system of the run, from p = 0 or, where its name says so, from its last result."""
     size, frames = options.sizes_or(SIZE)[0], options.frames_or(FRAMES)
     found: dict[str, list[SolveResult]] = {name: [] for name in methods}
     with options.meter.steps(2 * frames, "two-discs") as step:
@@ -72,7 +75,8 @@ def _solve_all(methods: dict[str, Solver], options: Options) -> tuple[dict[str, 
         for at, system in enumerate(made):
             step(f"system {at + 1}", frames / len(made))
             for name, method in methods.items():
-                found[name].append(method.solve(system, np.zeros(system.shape)))
+                last = found[name][-1] if found[name] and name.endswith(WARM) else np.zeros(system.shape)
+                found[name].append(method.solve(system, last))
     failures = []
     for name, results in found.items():
         failed = sum(not r.converged for r in results)
@@ -118,7 +122,7 @@ def _report(
         curves[name] = (x, line.tolist())
         bands[name] = (x, low_line.tolist(), high_line.tolist())
     columns = ("solver", "solves", "least", "quarter", "median", "three quarters", "most", "inner iterations on average")
-    table_of = Table(f"{SCENE} at {size}: {words}, from p = 0 to {TOLERANCE:g}", columns, tuple(rows))
+    table_of = Table(f"{SCENE} at {size}: {words} to {TOLERANCE:g}, from p = 0", columns, tuple(rows))
     pictures: tuple[Path, ...] = ()
     if options.plots is not None:
         heading = f"{SCENE} at {size}: median and quartiles of {len(next(iter(found.values())))} solves"
