@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +17,14 @@ from unstick.geometry.motion import Motion, Pose
 from unstick.geometry.shapes import Sphere
 from unstick.grid import Grid
 from unstick.liquid.scene import Solid
+from unstick.liquid.simulation import Simulation
 from unstick.record.files import save_arrays, write_bytes
 from unstick.record.frames import AROUND, FrameRecorder, frame_path, list_frames, read_frame, solid_path
 from unstick.record.ply import MeshRecorder, outlines, triangles
 from unstick.record.surface import clipped, solid_at_centres
 from unstick.record.table import RECORDERS
 from unstick.record.vtk_xml import VtkRecorder
+from unstick.scenes.table import SCENES
 
 
 def lattice_distance(grid: Grid, radius: float) -> np.ndarray:
@@ -240,3 +244,23 @@ def test_the_index_tells_the_times_of_the_frames_so_far(tmp_path: Path) -> None:
         assert reader.time_values == pytest.approx([0.0, 0.01])
         reader.set_active_time_point(1)
         assert reader.read()[0].n_points > 0
+
+
+def test_the_snippet_of_the_docs_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "render.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], {})
+    assert len(list((tmp_path / "out" / "vtk").glob("*.vti"))) == 3
+
+
+def test_a_resumed_run_writes_the_same_frames(tmp_path: Path) -> None:
+    """Frames are made of what checkpoints keep: a copy of the state, gone on with, writes the same bytes."""
+    scene = SCENES["circle"](resolution=24)
+    whole = Simulation(scene, recorders=[FrameRecorder(tmp_path / "whole")])
+    whole.run(frames=2)
+    kept = copy.deepcopy(whole.state)
+    whole.run(frames=4)
+    Simulation(scene, recorders=[FrameRecorder(tmp_path / "resumed")], state=kept).run(frames=4)
+    for frame in (3, 4):
+        assert frame_path(tmp_path / "whole", frame).read_bytes() == frame_path(tmp_path / "resumed", frame).read_bytes()
+    assert solid_path(tmp_path / "whole").read_bytes() == solid_path(tmp_path / "resumed").read_bytes()

@@ -227,6 +227,15 @@ def test_contact_sheets_fit_into_their_bytes() -> None:
         contact_sheet([], 2)
 
 
+def test_few_colours_keep_the_marks() -> None:
+    ramp = np.random.default_rng(3).integers(0, 2, (200, 300, 1)) * np.linspace(0, 255, 300)[None, :, None] * [0.3, 0.6, 1.0]
+    picture = ramp.astype(np.uint8)
+    picture[50:54, 100:120] = ORANGE
+    images = pytest.importorskip("PIL.Image")
+    with images.open(io.BytesIO(encode(picture, 128))) as few:
+        assert near(np.asarray(few.convert("RGB")), ORANGE, 20).sum() == 80
+
+
 def test_png_keeps_the_pixels(tmp_path: Path) -> None:
     picture = np.random.default_rng(1).integers(0, 255, (13, 17, 3), dtype=np.uint8)
     (tmp_path / "x.png").write_bytes(encode(picture))

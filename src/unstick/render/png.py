@@ -20,7 +20,7 @@ def encode(picture: Array, palette: int = 0) -> bytes:
     """uint8 (height, width, 3) as PNG; with at most `palette` colours if that is not zero."""
     image = need("PIL.Image", "a picture").fromarray(np.ascontiguousarray(picture))
     if palette:
-        image = image.quantize(palette, dither=0)
+        image = image.quantize(palette, method=2, dither=0)  # by octree: keeps colours that are rare, as the marks are
     file = io.BytesIO()
     image.save(file, "PNG", compress_level=9 if palette else 6)
     return file.getvalue()
