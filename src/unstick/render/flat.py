@@ -100,18 +100,17 @@ class FlatPainter:
         h, origin = frame.grid.spacing, frame.grid.origin
         distance = self.window.sample(frame.solid_phi[:, :, 0], (origin[0], origin[1]), h)
         thick = wall_thickness(self.window, h)
-        # Solid that reaches the picture's edge is a vessel, drawn as a wall of that thickness; other solids are filled.
-        piece, _ = ndimage.label(distance < 0)
-        rim = np.unique(np.concatenate([piece[0], piece[-1], piece[:, 0], piece[:, -1]]))
-        vessel = np.isin(piece, rim[rim > 0])
-        vessel = ndimage.binary_dilation(vessel, iterations=2)
+        # Solid deeper than that and open to the edge of the picture is not drawn: what is around the liquid looks like a vessel.
         outer = distance + thick
-        beyond = np.where(vessel, coverage(outer), 0.0)
+        piece, _ = ndimage.label(outer < 0)
+        rim = np.unique(np.concatenate([piece[0], piece[-1], piece[:, 0], piece[:, -1]]))
+        outside = ndimage.binary_dilation(np.isin(piece, rim[rim > 0]), iterations=2)
+        beyond = np.where(outside, coverage(outer), 0.0)
         stroke = max(1.2, self.longer / 420)
         return WallLayers(
             coverage(distance) * (1 - beyond),
             beyond,
-            np.where(vessel, line(outer, 0.5 * stroke), 0.0),
+            np.where(outside, line(outer, 0.5 * stroke), 0.0),
             line(distance, stroke),
             line(distance, 3.2 * stroke),
         )
