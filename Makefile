@@ -33,7 +33,7 @@ slow: check
 	$(BIN)/python -m pytest
 
 demo: $(READY)
-	$(BIN)/unstick demo --out out
+	$(BIN)/unstick run circle --resolution 256 --frames 80 --walls both --out out/demo --resume
 
 # NAME=frames ARGS="--sizes 32 64"; without NAME the benches are listed.
 bench: $(READY)

@@ -14,6 +14,7 @@ import pytest
 
 import unstick as us
 from unstick.bench.table import BENCHES
+from unstick.scenes import SCENES, load
 
 
 def unstick(*words: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -63,7 +64,7 @@ def test_unknown_names_get_the_nearest_known_one() -> None:
         (("bench", "frames", "--sizes", "4"), "at least 8"),
         (("bench", "exact", "--count", "0"), "at least 1"),
         (("bench", "frames", "--threads", "4096"), "--threads is 4096"),
-        (("demo", "--size", "7"), "from 16 to 512"),
+        (("run", "circle", "--resolution", "2"), "from 4 to 8192"),
     ],
 )
 def test_bad_values_say_what_is_allowed(words: tuple[str, ...], said: str) -> None:
@@ -72,7 +73,7 @@ def test_bad_values_say_what_is_allowed(words: tuple[str, ...], said: str) -> No
 
 def test_a_file_where_a_directory_should_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "file" in refused(unstick("demo", "--size", "16", "--out", str(tmp_path / "file")))
+    assert "file" in refused(unstick("run", "circle", "--resolution", "16", "--out", str(tmp_path / "file")))
     assert "file" in refused(unstick("bench", "warm", "--sizes", "16", "--json", str(tmp_path / "file" / "x.json")))
 
 
@@ -88,15 +89,32 @@ def test_bench_writes_json_and_pages(tmp_path: Path) -> None:
     assert str(tmp_path) not in (tmp_path / "pages/empty-space.json").read_text()
 
 
-def test_demo_draws_a_picture(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    done = unstick("demo", "--size", "24", "--out", "drawn", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "separating" in done.stdout
-    assert "lets go of" in done.stdout
-    picture = (tmp_path / "drawn/half-full-sphere.png").read_bytes()
-    assert picture.startswith(b"\x89PNG")
-    assert len(picture) > 20_000
+def test_scenes_lists_all_with_a_line_each() -> None:
+    done = unstick("scenes")
+    assert done.returncode == 0
+    for name, scene in SCENES.items():
+        assert f"{name} " in done.stdout
+        assert scene.about[:40] in done.stdout
+
+
+def test_show_config_prints_a_file_that_gives_the_scene_back(tmp_path: Path) -> None:
+    done = unstick("show-config", "sphere", "--resolution", "24", "--set", "numerics.transfer=flip")
+    assert done.returncode == 0
+    (tmp_path / "mine.toml").write_text(done.stdout)
+    scene = load(tmp_path / "mine.toml")
+    assert scene.grid.shape == (24, 24, 24)
+    assert scene.numerics.transfer == "flip"
+    assert unstick("show-config", str(tmp_path / "mine.toml")).stdout == done.stdout
+
+
+def test_all_errors_of_a_scene_file_come_at_once(tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text("[scene]\ndimension = 4\nresolutoin = 3\n[numerics]\ncfl = -1\n")
+    done = unstick("run", "wrong.toml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    told = done.stderr.strip().splitlines()
+    assert len(told) >= 3
+    assert all(line.startswith("wrong.toml: ") for line in told)
+    assert any("resolution" in line for line in told)
 
 
 def test_a_cold_cache_is_announced(tmp_path: Path) -> None:

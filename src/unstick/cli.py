@@ -1,6 +1,6 @@
 """The command line: the only place where names become objects.
 
-Exit codes: 0 done, 1 a solve failed or a bench could not show what it set out to show, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 a solve or run failed or a bench could not show what it set out to show, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,15 @@ app = App(
 )
 
 
+RUN = "Compute a scene into a directory, from its start or from where it stopped."
+SCENES = "List the scenes, each with a line."
+SHOW = "Print a scene as a complete TOML file, to be copied and changed."
+CHECK = "Verify the files of a run: description, checkpoints, frames, statistics."
 RENDER = "Draw a run, or two runs beside each other: PNG pictures and an mp4 film."
+app.command("unstick.runs.command:run_command", name="run", help=RUN)
+app.command("unstick.scenes.command:scenes_command", name="scenes", help=SCENES)
+app.command("unstick.scenes.command:show_config_command", name="show-config", help=SHOW)
+app.command("unstick.runs.command:check_command", name="check", help=CHECK)
 app.command("unstick.render.command:render_command", name="render", help=RENDER)
 
 
@@ -63,23 +71,6 @@ def warmup() -> int:
     seconds, kernels = warm_up(console)
     Console().print(f"{kernels} kernels are ready ({seconds:.1f} s).", highlight=False)
     return DONE
-
-
-@app.command
-def demo(*, size: int = 96, out: Path = Path("out")) -> int:
-    """Solve a half-full sphere with sticking and with separating walls, and draw both.
-
-    Parameters
-    ----------
-    size:
-        Cells along a side.
-    out:
-        Directory for the picture.
-    """
-    from unstick.demo import run
-
-    announce()
-    return run(size, out, Console())
 
 
 @app.command
@@ -174,7 +165,8 @@ def run(tokens: Sequence[str] | None = None) -> int:
 
 
 def refuse(sentence: str) -> int:
-    tell(" ".join(sentence.split()))
+    """One line, or one for each error of a scene file."""
+    tell("\n".join(" ".join(line.split()) for line in sentence.splitlines()))
     return BAD_INPUT
 
 

@@ -26,7 +26,7 @@ from unstick.runs.progress import human_time, say
 from unstick.runs.run import ALWAYS, Plan, begin, resume, walls_of
 from unstick.runs.stop import Stopped
 from unstick.runs.threads import use_threads
-from unstick.scenes import load
+from unstick.scenes import SCENES, load
 from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
@@ -230,7 +230,7 @@ def make_plan(request: Request, scene: Scene, root: Path, going_on: bool, again:
     plan = Plan(
         scene=scene,
         source=request.scene,
-        resolution=max(scene.grid.shape),
+        resolution=resolution_of(request, scene),
         frames=frames,
         folder=folder,
         every=request.every or EVERY,
@@ -252,8 +252,15 @@ def compute(plan: Plan, going_on: bool, from_frame: int | None, console: Console
     return human_time(time.monotonic() - began)
 
 
+def resolution_of(request: Request, scene: Scene) -> int:
+    """What the scene calls its resolution: not always the cells along its longest side."""
+    if request.resolution is not None:
+        return request.resolution
+    return SCENES[request.scene].resolution if request.scene in SCENES else max(scene.grid.shape)
+
+
 def default_out(request: Request, scene: Scene, walls: str | None = None) -> Path:
-    return Path("out") / f"{scene.name}-{max(scene.grid.shape)}-{walls or walls_of(scene)}"
+    return Path("out") / f"{scene.name}-{resolution_of(request, scene)}-{walls or walls_of(scene)}"
 
 
 def _again(request: Request, root: Path, walls: str | None) -> str:
