@@ -11,7 +11,7 @@ from unstick.liquid.scene import Body, Scene, Solid
 from unstick.scenes.scene_file import box_grid
 
 DISCS = (((0.33, 0.38), 0.12), ((0.68, 0.66), 0.12))  # centre and radius
-FULL, LOW = 0.1128, 0.2190  # where the air ends
+FULL, LOW = 0.113448, 0.21976  # where the air ends
 
 
 def two_discs(resolution: int = 80, air: float = FULL) -> Scene:

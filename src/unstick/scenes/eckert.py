@@ -1,9 +1,10 @@
 """Eckert 2014, chapter 4: a breaking dam, stairs, and ledges, in closed boxes of 96 cells along a side.
 
-The thesis computes in cells with steps of 0.5 and prints neither gravity nor lengths. Its dam meets the right wall at step 37 and
-the ceiling at step 66. Here the boxes have sides of 1.5 m and a step of 0.5 is a frame of 0.01 s: then the dam does so at those
-frames within a few, and gravity is 9.81 (0.01 / 0.5)^2 96 / 1.5 = 0.25 cells per unit of time squared. Blocks, steps and ledges
-are read from the pictures, in 48ths of the side, so that they lie on the cells' sides at 96.
+The thesis computes in cells with steps of 0.5, and prints neither gravity nor lengths. Its dam meets the right wall at step 37, the
+ceiling at step 66, and reaches the left wall at step 120 where it sticks. Here a box has sides of 2 m and a step of 0.5 is a frame of
+0.01 s: then the dam does so at frames 38, 62 and 107 (2D, 96 cells). In cells and units of time, gravity is
+9.81 x (0.01 / 0.5)^2 x 96 / 2 = 0.19. Blocks, steps and ledges are read from the pictures, in 48ths of the side, so that they lie
+on the sides of cells at 96.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from unstick.geometry.shapes import Box, Sphere
 from unstick.liquid.scene import Body, Scene, Solid
 from unstick.scenes.scene_file import box_grid, require_dimension
 
-SIDE = 1.5
+SIDE = 2.0  # m
 UNIT = SIDE / 48.0
 BEYOND = 4.0  # units by which liquid and solids reach into the sides that they touch
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from unstick.scenes.errors import nearest
+from unstick.scenes.errors import nearest, shown
 from unstick.scenes.schema import TOP_TABLES, SceneConfig
 from unstick.scenes.schema_motions import MOTION_TABLES
 from unstick.scenes.schema_shapes import SHAPE_TABLES
@@ -50,10 +50,10 @@ def _line(found: Any, tables: Any) -> str:
         known = keys_of(path[:-1], table)
         return f"{where}: unknown key{nearest(path[-1], known)}; known here: {', '.join(known)}"
     if kind == "missing":
-        return f"{where}: missing; give {path[-1]}"
+        return f"{where}: missing"
     if kind == "union_tag_invalid":
         allowed = [tag.strip(" '") for tag in str(more["expected_tags"]).split(",")]
-        return f"{where}.type: {shown(more['tag'])} given{nearest(more['tag'], allowed)}; allowed: {', '.join(allowed)}"
+        return f"{where}.type: {shown(found['input']['type'])} given{nearest(more['tag'], allowed)}; allowed: {', '.join(allowed)}"
     if kind == "union_tag_not_found":
         return f'{where}: {given} given; allowed: a table with a type, as in {{ type = "sphere", ... }}'
     if kind == "literal_error":
@@ -99,20 +99,6 @@ def keys_of(path: list[int | str], table: Any) -> list[str]:
     if isinstance(tag, str) and tag in TAGGED and len(path) > 1:
         return list(TAGGED[tag].model_fields)
     top = TOP_TABLES.get(str(path[0])) if path else SceneConfig
+    if top is SceneConfig:
+        return ["extends", "options", *top.model_fields]
     return list(top.model_fields) if top is not None else []
-
-
-def shown(value: Any) -> str:
-    """A value as a line can hold it."""
-    if isinstance(value, dict):
-        return "a table"
-    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else " ".join(_repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _repr(value: Any) -> str:
-    if isinstance(value, int) and abs(value) >= 10**30:
-        return "a whole number of more than 30 digits"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(shown(entry) for entry in value[:20]) + ("]" if len(value) <= 20 else ", ...]")
-    return repr(value)

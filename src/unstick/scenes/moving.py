@@ -17,7 +17,7 @@ def shaken_glass(resolution: int = 96, dimension: int = 2) -> Scene:
     foot, mouth = _point(d, 0.5, 0.35), _point(d, 0.5, 0.9)
     inside = Capsule(foot, mouth, 0.18)
     glass = (Capsule(foot, mouth, 0.225) - inside) & _below(d, 0.75)
-    shake = Oscillation((0.12, 0.0, 0.0)[:d], 1.6)
+    shake = Oscillation((0.08, 0.0, 0.0)[:d], 1.6)
     rock = Rotation(_point(d, 0.5, 0.2), 2.5, frequency=1.1)
     return Scene(
         name="",
@@ -37,7 +37,7 @@ def ladle(resolution: int = 96, dimension: int = 3) -> Scene:
     spoon = (Sphere(cup, 0.15) - Sphere(cup, 0.11)) & _below(d, 0.27)
     handle = Capsule(_point(d, 0.63, 0.27), _point(d, 0.72, 0.72), 0.025)
     lift = Keyframes(
-        times=(0.1, 0.9, 1.2, 1.9),
+        times=(0.1, 1.2, 1.5, 2.4),
         shifts=tuple((0.0, y, 0.0)[:d] for y in (0.0, 0.5, 0.5, 0.5)),
         angles=(0.0, 0.0, 0.0, math.radians(100.0)),
         centre=cup,
@@ -45,12 +45,12 @@ def ladle(resolution: int = 96, dimension: int = 3) -> Scene:
     return Scene(
         name="",
         grid=box_grid((1.0,) * d, resolution),
-        liquid=(Body(shape=Sphere(middle, 0.41) & Surface(0.42)),),
+        liquid=(Body(shape=Sphere(middle, 0.41) & Surface(0.4)),),
         solids=(
             Solid(name="bowl", shape=bowl),
             Solid(name="ladle", shape=spoon | handle, motion=lift),
         ),
-        frames=250,
+        frames=300,
     )
 
 

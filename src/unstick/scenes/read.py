@@ -12,7 +12,7 @@ from typing import Any
 
 from unstick.liquid.scene import Numerics, Scene
 from unstick.scenes.errors import SceneError, nearest, unknown
-from unstick.scenes.scene_file import NUMERICS, SceneFile, require_frames, require_resolution, with_walls
+from unstick.scenes.scene_file import MOST_CELLS, NUMERICS, SceneFile, require_frames, require_resolution, with_walls
 from unstick.scenes.table import SCENES
 from unstick.scenes.write import tables_of
 
@@ -67,24 +67,28 @@ def read_numerics(base: Numerics, changes: Tables) -> Numerics:
     from unstick.scenes.messages import lines_of
     from unstick.scenes.schema import NumericsTable
 
-    tables = {"numerics": dataclasses.asdict(base) | changes}
+    table = dataclasses.asdict(base) | changes
+    _require_bounded(table, "numerics")
     try:
-        return NumericsTable.model_validate(tables["numerics"]).make()
+        return NumericsTable.model_validate(table).make()
     except ValidationError as error:
-        raise SceneError("\n".join(f"numerics.{line}" for line in lines_of(error, tables["numerics"]))) from None
+        raise SceneError("\n".join(f"numerics.{line}" for line in lines_of(error, table))) from None
 
 
 def read_tables(path: Path) -> Tables:
     """The tables of a TOML file."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SceneError(f"{path.name}: has {path.stat().st_size} bytes; a scene file has at most {MOST_BYTES}")
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SceneError(f"{path.name}: byte {error.start} is not UTF-8; TOML files are") from None
+        size = path.stat().st_size
+        raw = path.read_bytes() if size <= MOST_BYTES else b""
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "its name is no file name"
-        raise SceneError(f"{path}: cannot be read: {reason}") from None
+        raise SceneError(f"{str(path)[:300]!r} cannot be read: {reason}") from None
+    if size > MOST_BYTES:
+        raise SceneError(f"{path.name}: has {size} bytes; a scene file has at most {MOST_BYTES}")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SceneError(f"{path.name}: byte {error.start} is not UTF-8; TOML files are") from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -186,18 +190,20 @@ def _is_file_name(scene: str | Path) -> bool:
 
 
 def _require_bounded(tables: Tables, label: str) -> None:
-    """Before anything walks down the tables."""
-    rows: list[tuple[Any, int]] = [(tables, 0)]
+    """Before anything walks down the tables: neither too many values nor too deep, and no whole number longer than TOML's 64 bits."""
+    rows: list[tuple[Any, tuple[str, ...]]] = [(tables, ())]
     values = 0
     while rows:
-        here, level = rows.pop()
+        here, path = rows.pop()
         values += 1
-        if level > MOST_LEVELS or values > MOST_VALUES:
+        if len(path) > MOST_LEVELS or values > MOST_VALUES:
             raise SceneError(f"{label}: more than {MOST_LEVELS} tables within each other, or {MOST_VALUES} values; a scene has fewer")
+        if isinstance(here, int) and not -(2**63) <= here < 2**63:
+            raise SceneError(f"{label}: {'.'.join(path)}: a whole number of more than 64 bits given; TOML has none")
         if isinstance(here, dict):
-            rows += [(value, level + 1) for value in here.values()]
+            rows += [(value, (*path, key)) for key, value in here.items()]
         elif isinstance(here, list):
-            rows += [(value, level + 1) for value in here]
+            rows += [(value, (*path, str(index))) for index, value in enumerate(here)]
 
 
 def _context(tables: Tables, folder: Path) -> Any:
@@ -208,6 +214,7 @@ def _context(tables: Tables, folder: Path) -> Any:
     head = head if isinstance(head, dict) else {}
     dimension, size, cells = head.get("dimension"), head.get("size"), head.get("resolution")
     right = isinstance(size, list) and bool(size) and all(isinstance(s, (int, float)) and 0 < s <= FAR for s in size)
-    spacing = max(size) / cells if right and isinstance(size, list) and isinstance(cells, int) and cells > 0 else 0.0
+    counted = isinstance(cells, int) and 0 < cells <= MOST_CELLS
+    spacing = max(size) / cells if right and counted and isinstance(size, list) and isinstance(cells, int) else 0.0
     whole = isinstance(dimension, int) and not isinstance(dimension, bool) and dimension in (2, 3)
     return Context(dimension if whole else None, spacing, folder)

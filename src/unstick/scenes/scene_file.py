@@ -10,7 +10,7 @@ from typing import Any
 
 from unstick.grid import Grid
 from unstick.liquid.scene import Numerics, Scene, Walls
-from unstick.scenes.errors import SceneError, unknown
+from unstick.scenes.errors import SceneError, shown, unknown
 
 KINDS: tuple[Walls, ...] = ("separating", "sticking")
 LEAST_CELLS, MOST_CELLS = 4, 8192  # along a side
@@ -76,7 +76,7 @@ class SceneFile:
             right = isinstance(value, type(default))
         if not right:
             kind = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}[type(default)]
-            raise SceneError(f"{self.name}: {key} is {value!r}; give {kind} (it is {default!r} unless given)")
+            raise SceneError(f"{self.name}: {key} is {shown(value)}; give {kind} (it is {default!r} unless given)")
         return value
 
 
@@ -108,18 +108,18 @@ def box_grid(size: tuple[float, ...], resolution: int) -> Grid:
 def require_resolution(resolution: Any) -> int:
     if not isinstance(resolution, int) or isinstance(resolution, bool) or not LEAST_CELLS <= resolution <= MOST_CELLS:
         raise SceneError(
-            f"the resolution is {resolution!r}; give a whole number from {LEAST_CELLS} to {MOST_CELLS}, the cells along a side"
+            f"the resolution is {shown(resolution)}; give a whole number from {LEAST_CELLS} to {MOST_CELLS}, the cells along a side"
         )
     return resolution
 
 
 def require_frames(frames: Any) -> int:
     if not isinstance(frames, int) or isinstance(frames, bool) or not 0 <= frames <= 1_000_000:
-        raise SceneError(f"frames is {frames!r}; give a whole number from 0 to 1000000")
+        raise SceneError(f"frames is {shown(frames)}; give a whole number from 0 to 1000000")
     return frames
 
 
 def require_dimension(dimension: int) -> int:
     if dimension not in (2, 3):
-        raise SceneError(f"the dimension is {dimension!r}; it is 2 or 3")
+        raise SceneError(f"the dimension is {shown(dimension)}; it is 2 or 3")
     return dimension
