@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.ndimage import map_coordinates
 
 from unstick.checks import InvalidSystem
 from unstick.geometry.mesh import MeshShape, read_mesh, sample_mesh
 from unstick.geometry.shapes import Box
-from unstick.kernels.mesh import fill_band, side_of_edge, sign_rows, square_to_triangle, winding_number
+from unstick.kernels.mesh import fill_band, interpolate, side_of_edge, sign_rows, square_to_triangle, winding_number
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -153,3 +154,15 @@ def test_what_is_no_mesh_is_refused_with_a_sentence(tmp_path):
         MeshShape("x.stl").distance(np.zeros(1), np.zeros(1))
     with pytest.raises(ValueError, match="scale"):
         MeshShape("x.stl", -1.0)
+
+
+def test_interpolation_equals_its_twin_and_bounds_from_below_beyond_the_lattice():
+    rng = np.random.default_rng(6)
+    values = np.abs(rng.normal(size=(6, 5, 7)))
+    x = rng.uniform(-3.0, 9.0, (3, 500))
+    foot = np.clip(x, 0.0, np.array([[5.0], [4.0], [6.0]]))
+    out = np.empty(500)
+    interpolate(out, values, *np.ascontiguousarray(x))
+    beyond = np.linalg.norm(x - foot, axis=0)
+    assert out == pytest.approx(np.hypot(beyond, map_coordinates(values, foot, order=1)), abs=1e-13)
+    assert 20 < (beyond == 0).sum() < 480

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from unstick.fields import FaceField
-from unstick.geometry.shapes import Box, Sphere
+from unstick.geometry.shapes import Box, Plane, Sphere
 from unstick.grid import Grid
-from unstick.liquid.scene import Inflow, Numerics, Outflow, Scene
+from unstick.liquid.scene import Body, Inflow, Numerics, Outflow, Scene
+from unstick.liquid.simulation import Simulation
 from unstick.liquid.solids import Walls
 from unstick.liquid.sources import apply_sources, hashed
 from unstick.liquid.state import Particles, State, with_margin
@@ -104,3 +105,22 @@ def test_hashed_numbers_are_even_and_know_their_seed_and_channel():
         assert ((counts - len(a) / 16) ** 2 / (len(a) / 16)).sum() < 40.0  # chi squared of 15
     assert abs(np.corrcoef(a, b)[0, 1]) < 0.02 and abs(np.corrcoef(a, c)[0, 1]) < 0.02
     assert np.array_equal(hashed(site[5:9], 1, 0), a[5:9])
+
+
+@pytest.mark.parametrize("surface", ["particles", "level-set"])
+def test_a_tank_fills_through_its_wall_and_empties_through_a_drain(surface):
+    """An inflow below the surface, at a wall, in a pool with a drain: the volume that is booked is the volume that is found."""
+    tap = Inflow(name="tap", shape=Box((0.0, 0.1), (0.06, 0.25)), velocity=(0.5, 0.0))
+    drain = Outflow(name="drain", shape=Box((0.9, -1.0), (2.0, 0.1)), start=0.15)
+    pool = Body(shape=Plane((0.0, 0.4), (0.0, 1.0)))
+    numerics = Numerics(surface=surface, volume_source=False)
+    scene = Scene(name="pool", grid=Grid((32, 32), 1 / 32), liquid=(pool,), inflows=(tap,), outflows=(drain,), numerics=numerics)
+    simulation = Simulation(scene)
+    for frame in range(40):
+        simulation.advance_frame()
+        if frame == 13:
+            assert simulation.state.volume == pytest.approx(0.4 + 0.14 * 0.5 * 0.15, rel=0.005)
+            assert simulation.state.found == pytest.approx(simulation.state.volume, rel=0.02)
+    assert simulation.state.volume < 0.37
+    assert simulation.state.found == pytest.approx(simulation.state.volume, rel=0.05)
+    assert np.abs(simulation.state.particles.velocity).max() < 4.0

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import map_coordinates
 
 from unstick.geometry.motion import Keyframes, Moved, Rotation, Translation
-from unstick.geometry.shapes import Box, Sphere, sample
+from unstick.geometry.shapes import Box, Plane, Sphere, sample
 from unstick.grid import Grid
-from unstick.liquid.scene import Inflow, Scene, Solid
+from unstick.kernels.walls import fill_between, mark_letting_go, take_velocity
+from unstick.liquid.scene import Body, Inflow, Numerics, Scene, Solid
+from unstick.liquid.simulation import Simulation
 from unstick.liquid.solids import BAND, Walls, sample_near
 from unstick.liquid.state import MARGIN, with_margin
 
@@ -121,3 +124,60 @@ def test_walls_in_an_inflow_let_liquid_in():
     velocity = taps.at(0.5).velocity
     assert (velocity.u[M, M + 8 : M + 12, 0] == 2.0).all()
     assert not velocity.u[M, : M + 8].any() and not velocity.u[M, M + 12 :].any()
+
+
+def corner_mean(nodes, axes, d):
+    """Mean over the corners along the given axes, the plain way."""
+    for axis in axes:
+        if axis < d:
+            upper = np.take(nodes, range(1, nodes.shape[axis]), axis)
+            nodes = 0.5 * (np.take(nodes, range(nodes.shape[axis] - 1), axis) + upper)
+    return nodes
+
+
+@pytest.mark.parametrize("nodes", [(14, 11, 1), (10, 7, 9)])
+def test_kernels_equal_their_plain_twins(nodes):
+    d, size = 3 - (nodes[2] == 1), 4
+    rng = np.random.default_rng(5)
+    coarse_shape = tuple((n - 1) // size + 2 for n in nodes[:d]) + (1,) * (3 - d)
+    coarse = rng.normal(size=coarse_shape)
+    fine = np.empty(nodes)
+    fill_between(fine, coarse, size, d - 2)
+    at = np.meshgrid(*(np.arange(n) / size for n in nodes[:d]), indexing="ij")
+    assert fine.reshape(nodes[:d]) == pytest.approx(map_coordinates(coarse.reshape(coarse_shape[:d]), at, order=1), abs=1e-14)
+
+    mine, others = rng.normal(size=(2, *nodes))
+    cells = tuple(n - 1 for n in nodes[:d]) + (1,) * (3 - d)
+    out = np.empty(cells, dtype=bool)
+    mark_letting_go(out, mine, others, 0.3, 0.01, d - 2)
+    separating, sticking = corner_mean(mine, range(3), d), corner_mean(others, range(3), d)
+    assert (out == ((sticking > 0.3) | (sticking > separating + 0.01))).all()
+
+    blocks = np.array([b for b in np.ndindex(*(-(-n // size) for n in nodes)) if sum(b) % 2 == 0])
+    linear, angular, at = rng.normal(size=3), rng.normal(size=3), np.append(rng.normal(size=3), 0.1)
+    for axis in range(d):
+        shape = tuple(c + (a == axis) for a, c in enumerate(cells))
+        velocity = np.zeros(shape)
+        take_velocity(velocity, blocks, size, mine, others, axis, d - 2, at, linear, angular)
+        index = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1)
+        rigid = linear[axis] + np.cross(angular, at[:3] + 0.1 * index)[..., axis]
+        across = [a for a in range(3) if a != axis]
+        nearer = corner_mean(mine, across, d) <= corner_mean(others, across, d)
+        listed = (index // size).sum(axis=-1) % 2 == 0
+        assert velocity == pytest.approx(np.where(nearer & listed, rigid, 0.0), abs=1e-14)
+
+
+@pytest.mark.parametrize("walls_kind", ["separating", "sticking"])
+def test_a_block_lifted_off_water_leaves_it_or_takes_it_along(walls_kind):
+    block = Solid(name="block", shape=Box((0.3, 0.4), (0.7, 0.6)), walls=walls_kind, motion=Translation((0.0, 1.0)))
+    water = Body(shape=Plane((0.5, 0.41), (0.0, 1.0)))
+    scene = Scene(name="lift", grid=Grid((32, 32), 1 / 32), liquid=(water,), solids=(block,), numerics=Numerics(seed=2))
+    simulation = Simulation(scene)
+    for _ in range(8):
+        simulation.advance_frame()
+    x, y = simulation.state.particles.position[:, :2].T
+    highest = y[np.abs(x - 0.5) < 0.15].max()
+    if walls_kind == "separating":
+        assert highest < 0.43
+    else:
+        assert 0.455 < highest < 0.485  # the block's foot is at 0.48

@@ -32,9 +32,13 @@ def apply_sources(scene: Scene, state: State, walls: WallState, dt: float) -> fl
 def _drain(scene: Scene, state: State, shape: Shape) -> float:
     particles = state.particles
     gone = _inside(particles, shape, scene.grid)
+    if not len(particles):
+        return 0.0
+    # Flow crowds particles or thins them out: one stands for its part of the volume that was found.
+    share = state.found / len(particles) if state.found > 0.0 else _share(scene)
     _lower(state, shape, scene.grid, to_air=True)
     _select(particles, ~gone)
-    return float(np.count_nonzero(gone)) * _share(scene)
+    return float(np.count_nonzero(gone)) * share
 
 
 def _pour(scene: Scene, state: State, walls: WallState, inflow: Inflow, dt: float) -> float:
