@@ -57,6 +57,13 @@ def test_a_short_file_is_a_scene(tmp_path):
     assert changed.numerics.flip == 0.5 and changed.solids[0].name == "ball"
 
 
+def test_the_file_in_the_docs_is_a_scene(tmp_path):
+    page = (Path(__file__).parent.parent / "docs" / "scenes.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    scene = load(write(tmp_path, text))
+    assert scene.grid.shape == (64, 32) and isinstance(scene.solids[0].shape, Complement) and scene.solids[0].motion.moves
+
+
 def test_shapes_and_motions_in_files(tmp_path):
     text = (
         GOOD
@@ -268,7 +275,7 @@ def test_the_schema_has_every_field_of_the_numerics_with_its_default():
 
 
 def test_every_key_and_every_type_has_its_words_in_the_docs():
-    page = (Path(__file__).parent.parent / "docs" / "scenes.md").read_text()
+    page = (Path(__file__).parent.parent / "docs" / "scenes.md").read_text(encoding="utf-8")
     for name, table in {**TOP_TABLES, **SHAPE_TABLES, **MOTION_TABLES}.items():
         assert f"`{name}`" in page or f"[{name}]" in page, name
         for key in table.model_fields:
