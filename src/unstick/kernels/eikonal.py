@@ -34,6 +34,16 @@ def start_at_surface(phi, fixed, low, high, h, mark, cells, value, count, planes
                 here = phi[i, j, k]
                 if here != here:
                     continue
+                if i > 0 and j > 0 and k > 0 and i < nx - 1 and j < ny - 1 and k < nz - 1 and fixed[i, j, k] == 0:
+                    # Almost all cells have neighbours of their own sign only; a NaN (> 0 and < 0 both false) is looked at below.
+                    if here < 0.0:
+                        same = (phi[i - 1, j, k] < 0.0) & (phi[i + 1, j, k] < 0.0) & (phi[i, j - 1, k] < 0.0)
+                        same &= (phi[i, j + 1, k] < 0.0) & (phi[i, j, k - 1] < 0.0) & (phi[i, j, k + 1] < 0.0)
+                    else:
+                        same = (phi[i - 1, j, k] >= 0.0) & (phi[i + 1, j, k] >= 0.0) & (phi[i, j - 1, k] >= 0.0)
+                        same &= (phi[i, j + 1, k] >= 0.0) & (phi[i, j, k - 1] >= 0.0) & (phi[i, j, k + 1] >= 0.0)
+                    if same:
+                        continue
                 next_to, steep = False, 0.0
                 for side in range(6):
                     p, q, m = _neighbour(side, i, j, k, nx, ny, nz)
@@ -90,21 +100,22 @@ def spread(phi, low, high, most, far, mark, cells, old, first, count, planes):
 
 
 @njit(cache=True)
-def _upwind(phi, mark, i, j, k, kz, h, far):
+def _upwind(phi, mark, i, j, k, h, far):
     """Distance from the smallest neighbours along each axis."""
     nx, ny, nz = phi.shape
     a, b, c = far, far, far
-    for side in range(4 + 2 * kz):
-        p, q, m = _neighbour(side, i, j, k, nx, ny, nz)
-        if mark[p, q, m] == 0 or (p == i and q == j and m == k):
-            continue
-        v = abs(phi[p, q, m])
-        if side < 2:
-            a = min(a, v)
-        elif side < 4:
-            b = min(b, v)
-        else:
-            c = min(c, v)
+    if i > 0 and mark[i - 1, j, k] != 0:
+        a = abs(phi[i - 1, j, k])
+    if i < nx - 1 and mark[i + 1, j, k] != 0:
+        a = min(a, abs(phi[i + 1, j, k]))
+    if j > 0 and mark[i, j - 1, k] != 0:
+        b = abs(phi[i, j - 1, k])
+    if j < ny - 1 and mark[i, j + 1, k] != 0:
+        b = min(b, abs(phi[i, j + 1, k]))
+    if k > 0 and mark[i, j, k - 1] != 0:
+        c = abs(phi[i, j, k - 1])
+    if k < nz - 1 and mark[i, j, k + 1] != 0:
+        c = min(c, abs(phi[i, j, k + 1]))
     a, b = min(a, b), max(a, b)
     b, c = min(b, c), max(b, c)
     a, b = min(a, b), max(a, b)
@@ -119,7 +130,7 @@ def _upwind(phi, mark, i, j, k, kz, h, far):
 
 
 @njit(cache=True, parallel=True)
-def solve_layer(phi, mark, cells, old, value, first, count, kz, h, far, keep, agree, planes, moved):
+def solve_layer(phi, mark, cells, old, value, first, count, h, far, keep, agree, planes, moved):
     """New distances of the listed cells, into `value`; `moved` gets the largest change in each plane.
 
     An old value up to `keep` from the surface that agrees within `agree` with the new one is taken instead: it is more exact.
@@ -130,7 +141,7 @@ def solve_layer(phi, mark, cells, old, value, first, count, kz, h, far, keep, ag
         most = 0.0
         for n in range(first[i], count[i]):
             j, k = cells[i, n] // nz, cells[i, n] % nz
-            x = _upwind(phi, mark, i, j, k, kz, h, far)
+            x = _upwind(phi, mark, i, j, k, h, far)
             was = abs(old[i, n])
             if was <= keep and abs(x - was) <= agree:
                 x = was

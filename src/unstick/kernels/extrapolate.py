@@ -186,10 +186,11 @@ def _normal(solid, i, j, k, axis, kz):
 
 
 @njit(cache=True, parallel=True)
-def find_inflow(axis, u, v, w, us, vs, ws, moving, solid, snap, kz, deep, valid, by_face, loose, planes, cells, change, count):
+def find_inflow(axis, u, v, w, us, vs, ws, moving, solid, snap, kz, wide, deep, valid, by_face, loose, planes, cells, change, count):
     """List the faces normal to `axis` whose velocity walls change, and what they add to it.
 
-    Only closed faces, and with `by_face` those whose middle lies in a solid and that `valid` does not claim; none deeper than `deep`.
+    Only closed faces, and with `by_face` those whose middle lies in a solid and that `valid` does not claim; none deeper than `deep` (< 0).
+    `wide`: more than the way from a face's corner to its middle.
     `loose` (one entry for all cells, or one for each): whether the wall lets go; one that does not takes the whole normal part.
     """
     own = u if axis == 0 else (v if axis == 1 else w)
@@ -201,13 +202,8 @@ def find_inflow(axis, u, v, w, us, vs, ws, moving, solid, snap, kz, deep, valid,
         n = 0
         for j in range(ny):
             for k in range(nz):
-                middle = face_mean(solid, i, j, k, axis, kz)
-                if middle > snap or middle < deep:
-                    continue
-                if by_face:
-                    if valid[i, j, k] != 0:
-                        continue
-                elif face_from_nodes(solid, snap, i, j, k, axis, kz) > 0.0:
+                # A distance changes by no more than the way: far from walls one corner tells all.
+                if solid[i, j, k] > wide or solid[i, j, k] < deep:
                     continue
                 a = own[i, j, k] - (wall[i, j, k] if moving else 0.0)
                 b = _other(v if axis == 0 else u, i, j, k, axis, 1 if axis == 0 else 0)
@@ -215,7 +211,12 @@ def find_inflow(axis, u, v, w, us, vs, ws, moving, solid, snap, kz, deep, valid,
                 if moving:
                     b -= _other(vs if axis == 0 else us, i, j, k, axis, 1 if axis == 0 else 0)
                     c -= _other(vs if axis == 2 else ws, i, j, k, axis, 1 if axis == 2 else 2)
-                if a == 0.0 and b == 0.0 and c == 0.0:
+                if (a == 0.0 and b == 0.0 and c == 0.0) or face_mean(solid, i, j, k, axis, kz) > snap:
+                    continue
+                if by_face:
+                    if valid[i, j, k] != 0:
+                        continue
+                elif face_from_nodes(solid, snap, i, j, k, axis, kz) > 0.0:
                     continue
                 x, y, z = _normal(solid, i, j, k, axis, kz)
                 if axis == 0:

@@ -53,7 +53,11 @@ def _open_part(solid, share, moment, i, j, k, reach, kz, inverse_h, shape):
 
 @njit(cache=True)
 def _particles_around(position, start, i, j, k, reach, kz, radius, origin, inverse_h, shape):
-    """Sums over the particles near a cell's centre, with weights 1 - (r / radius)^2: of the weights, and of weighted offsets in cells."""
+    """Sums over the particles near a cell's centre, with weights (1 - (r / radius)^2)^3: of the weights, and of weighted offsets in cells.
+
+    The weight decides whether still water stays still. What the surface shows of a wave is the wave times the weight's Fourier
+    transform; where that is negative, gravity lifts crests. With the radii in use this one is positive for all waves on the grid.
+    """
     nx, ny, nz = shape
     x, y, z = origin[0] * inverse_h + i + 0.5, origin[1] * inverse_h + j + 0.5, origin[2] * inverse_h + k + 0.5
     inverse = 1.0 / (radius * radius)
@@ -67,7 +71,7 @@ def _particles_around(position, start, i, j, k, reach, kz, radius, origin, inver
                 dy = position[s, 1] * inverse_h - y
                 dz = position[s, 2] * inverse_h - z
                 w = 1.0 - (dx * dx + dy * dy + dz * dz) * inverse
-                w = w if w > 0.0 else 0.0
+                w = w * w * w if w > 0.0 else 0.0
                 weight += w
                 mx += w * dx
                 my += w * dy

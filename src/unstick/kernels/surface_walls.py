@@ -12,6 +12,7 @@ from numba import njit, prange
 from unstick.kernels.surface_cells import BESIDE, WITHIN
 
 _AROUND = 2  # cells to each side from which a distance is continued
+_LIQUID, _AIR, _NEAR = np.uint8(1), np.uint8(2), np.uint8(4)
 _STEEP = 1.3  # slopes above this are brought back to one
 
 
@@ -97,10 +98,9 @@ def _plane(phi, kinds, i, j, k, kz, inverse_h, near, a, r):
 
 
 @njit(cache=True)
-def _beyond(phi, kinds, i, j, k, kz, start, row, nz):
-    """Sign of a cell in the solid with no distance worth continuing around it: that of the nearest cells in the open, the liquid's if they
-    differ; without any, the liquid's where the cell holds particles. (sign, 0: unknown)"""
-    nx, ny, _ = phi.shape
+def _nearest_sign(phi, kinds, i, j, k, kz):
+    """Sign of the nearest cells in the open; the liquid's if they differ, 0 without any."""
+    nx, ny, nz = phi.shape
     best, sign = 1 << 20, 0
     for p in range(max(i - _AROUND, 0), min(i + _AROUND + 1, nx)):
         for q in range(max(j - _AROUND, 0), min(j + _AROUND + 1, ny)):
@@ -113,41 +113,79 @@ def _beyond(phi, kinds, i, j, k, kz, start, row, nz):
                     best, sign = d2, here
                 elif d2 == best:
                     sign = min(sign, here)
-    if sign == 0 and start[row + k + 1] > start[row + k]:
-        return -1
     return sign
 
 
 @njit(cache=True, parallel=True)
-def extend(phi, kinds, start, low, high, kz, h, near, far, planes, fixed, cells, count):
+def fill_open(codes, phi, kinds, near, low, high, planes):
+    """What cells in the open say about their surroundings: _LIQUID or _AIR, and _NEAR where the distance is up to `near`; 0 in solids."""
+    _, ny, nz = phi.shape
+    for t in prange(planes.size):
+        i = planes[t]
+        for j in range(ny):
+            a, b = low[i, j], high[i, j]
+            for k in range(nz):
+                v = phi[i, j, k]
+                code = (_LIQUID if v < 0.0 else _AIR) | (_NEAR if abs(v) <= near else np.uint8(0))
+                codes[i, j, k] = code if kinds[i, j, k] <= BESIDE and k >= a and k < b else np.uint8(0)
+
+
+@njit(cache=True)
+def _gather(over, codes, i, j, first, last):
+    """Codes of all rows around (i, j), united."""
+    nx, ny, _ = codes.shape
+    for k in range(first, last):
+        over[k] = 0
+    for p in range(max(i - _AROUND, 0), min(i + _AROUND + 1, nx)):
+        for q in range(max(j - _AROUND, 0), min(j + _AROUND + 1, ny)):
+            for k in range(first, last):
+                over[k] |= codes[p, q, k]
+
+
+@njit(cache=True, parallel=True)
+def extend(phi, kinds, codes, start, low, high, kz, h, near, far, planes, fixed, cells, count):
     """Give cells with their centre in a solid the distance that the cells in the open around them go on to, and list those in air.
 
-    `fixed` becomes 1 where that distance is worth keeping; elsewhere only its sign is known (+-far).
+    `fixed` becomes 1 where that distance is worth keeping. Elsewhere only a sign is given (+-far): that of the cells around; without
+    any, the liquid's where the cell holds particles; else NaN.
     """
     _, ny, nz = phi.shape
-    n_min = 3 + kz
     inverse_h = 1.0 / h
+    wide = _AROUND * kz
     for t in prange(planes.size):
         i = planes[t]
         n = 0
         a, r = np.zeros((4, 4)), np.zeros(4)
+        over = np.empty(nz, dtype=np.uint8)
         for j in range(ny):
             row = (i * ny + j) * nz
+            ready = False
             for k in range(low[i, j], high[i, j]):
                 if kinds[i, j, k] <= BESIDE:
                     continue
-                phi[i, j, k] = np.nan
                 if kinds[i, j, k] != WITHIN:
+                    phi[i, j, k] = np.nan
                     continue
-                value, used = _plane(phi, kinds, i, j, k, kz, inverse_h, near, a, r)
-                if used >= n_min:
-                    phi[i, j, k] = value * h
+                if not ready:
+                    _gather(over, codes, i, j, max(low[i, j] - wide, 0), min(high[i, j] + wide, nz))
+                    ready = True
+                around = np.uint8(0)
+                for m in range(max(k - wide, 0), min(k + wide + 1, nz)):
+                    around |= over[m]
+                value, used = 0.0, 0
+                if around & _NEAR != 0:
+                    value, used = _plane(phi, kinds, i, j, k, kz, inverse_h, near, a, r)
+                if used >= 3 + kz:
+                    value *= h
                     fixed[i, j, k] = 1
+                elif around & (_LIQUID | _AIR) == _LIQUID | _AIR:
+                    value = _nearest_sign(phi, kinds, i, j, k, kz) * far
+                elif around != 0:
+                    value = -far if around & _LIQUID != 0 else far
                 else:
-                    sign = _beyond(phi, kinds, i, j, k, kz, start, row, nz)
-                    if sign != 0:
-                        phi[i, j, k] = sign * far
-                if phi[i, j, k] >= 0.0:
+                    value = -far if start[row + k + 1] > start[row + k] else np.nan
+                phi[i, j, k] = value
+                if value >= 0.0:
                     cells[i, n] = j * nz + k
                     n += 1
         count[i] = n

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from unstick.liquid.solids import WallState
 
 Valid = tuple[Array, Array, Array]
-DEEP = 16.0  # cells inside a solid beyond which no velocity is looked at
+WIDE = 1.5  # cells; no corner of a face in a solid is farther in the open
+DEEP = 3.0  # cells inside a solid beyond which no path and no surface asks for a velocity
 MOST_LAYERS = 250  # what a byte can count
 
 
@@ -74,7 +75,7 @@ def constrain(velocity: FaceField, grid: Grid, walls: WallState, valid: Valid | 
     still = np.zeros((1, 1, 1))
     wall = (still, still, still) if walls.velocity is None else walls.velocity.components
     none = np.zeros((1, 1, 1), dtype=np.uint8)
-    found = []
+    found: list[tuple[Array, Array, Array, Array, Array]] = []
     for axis in range(grid.dimension):
         shape = grid.face_shape(axis)
         planes = in_turn(shape[0])
@@ -82,10 +83,10 @@ def constrain(velocity: FaceField, grid: Grid, walls: WallState, valid: Valid | 
         change = np.empty(cells.shape)
         count = np.zeros(shape[0], dtype=np.int64)
         kernels.find_inflow(
-            axis, *velocity.components, *wall, walls.velocity is not None, solid, snap, kz,
-            -DEEP * grid.spacing, none if valid is None else valid[axis], valid is not None, loose, planes, cells, change, count,
+            axis, *velocity.components, *wall, walls.velocity is not None, solid, snap, kz, WIDE * grid.spacing, -DEEP * grid.spacing,
+            none if valid is None else valid[axis], valid is not None, loose, planes, cells, change, count,
         )  # fmt: skip
         found.append((velocity.components[axis], cells, change, count, planes))
     # Only now: what one component loses must not show in what the others are found to lose.
-    for values, cells, change, count, planes in found:
-        kernels.add_listed(values, cells, change, count, planes)
+    for values, listed, added, entries, order in found:
+        kernels.add_listed(values, listed, added, entries, order)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from unstick.checks import require_positive
@@ -11,10 +13,19 @@ from unstick.kernels import eikonal as kernels
 from unstick.liquid.planes import in_turn
 
 FAR = 1e6  # cells
-SETTLED = 1e-11  # cells: a change below this is rounding
-LAYER_PASSES = 8  # at most, over one layer; a plane aslant needs as many as its slope
-LAST_PASSES = 4  # at most, over the whole band
 AGREE = 0.25  # cells within which an old value is as good as a new one
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long distances are improved."""
+
+    layer: int = 30  # passes at most over one layer of cells; a plane aslant needs as many as its slope
+    last: int = 10  # passes at most over the whole band
+    settled: float = 1e-11  # a largest change of so many cells is not worth another pass
+
+
+EXACTLY = Effort()
 
 
 def redistance(phi: Array, grid: Grid, band: float = 5.0) -> Array:
@@ -31,7 +42,9 @@ def redistance(phi: Array, grid: Grid, band: float = 5.0) -> Array:
     return values.reshape(np.shape(phi))
 
 
-def spread_out(phi: Array, fixed: Array, low: Array, high: Array, h: float, kz: int, band: float, keep: float = 0.0) -> None:
+def spread_out(
+    phi: Array, fixed: Array, low: Array, high: Array, h: float, kz: int, band: float, keep: float = 0.0, effort: Effort = EXACTLY
+) -> None:
     """In place, on rows of cells from low to high: cells that are `fixed` or next to the surface keep their values.
 
     `keep`: so many cells from the surface an old value that agrees with the new one stays.
@@ -49,16 +62,16 @@ def spread_out(phi: Array, fixed: Array, low: Array, high: Array, h: float, kz: 
 
     def relax(passes: int) -> None:
         for _ in range(passes):
-            kernels.solve_layer(phi, mark, cells, old, value, first, count, kz, h, far, keep * h, AGREE * h, planes, moved)
+            kernels.solve_layer(phi, mark, cells, old, value, first, count, h, far, keep * h, AGREE * h, planes, moved)
             kernels.put(phi, cells, value, first, count, planes)
-            if moved.max() <= SETTLED * h:
+            if moved.max() <= effort.settled * h:
                 break
 
     while True:
         kernels.spread(phi, low, high, most, far, mark, cells, old, first, count, planes)
         if not (count > first).any():
             break
-        relax(LAYER_PASSES)
+        relax(effort.layer)
     first[:] = surface
-    relax(LAST_PASSES)
+    relax(effort.last)
     kernels.cap(phi, mark, low, high, most, planes)

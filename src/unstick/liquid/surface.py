@@ -21,7 +21,7 @@ from unstick.grid import Array, Grid
 from unstick.kernels import surface_cells, surface_correct, surface_particles, surface_walls
 from unstick.liquid.advect import Path, advect_cells
 from unstick.liquid.planes import in_turn
-from unstick.liquid.redistance import redistance, spread_out
+from unstick.liquid.redistance import Effort, redistance, spread_out
 
 if TYPE_CHECKING:
     from unstick.liquid.scene import Numerics
@@ -31,6 +31,7 @@ __all__ = ["SURFACES", "FromParticles", "LevelSet", "Surface", "make_surface", "
 
 BAND = 5.0  # cells on each side of the surface in which phi is a distance
 WITHIN = 2.0  # cells into solids to which phi goes on: all cut cells and one more
+ROUGHLY = Effort(layer=3, last=1, settled=0.02)  # distances away from the surface need not be better
 LINKS = 5  # cells that air in a wall may be away from air in the open
 
 
@@ -136,7 +137,7 @@ class Kernel:
     level: float  # cells, calibrated on flat surfaces and spheres
 
 
-KERNELS = {2: Kernel(radius=2.25, reach=2, level=0.0), 3: Kernel(radius=1.5, reach=1, level=0.0)}
+KERNELS = {2: Kernel(radius=1.75, reach=2, level=-0.015), 3: Kernel(radius=1.5, reach=1, level=-0.012)}
 
 # Of the level set's correction; in cells.
 BESIDE = 2.0  # nearer to walls than this, particles may be missing because the wall is there
@@ -199,12 +200,14 @@ def _finish(near: _Near, phi: Array, start: Array, low: Array, high: Array, near
     far = surface_cells.FAR * h
     cells, count = _lists(phi)
     fixed, airy, next_airy = (np.zeros(phi.shape, dtype=np.uint8) for _ in range(3))
-    surface_walls.extend(phi, near.kinds, start, low, high, kz, h, near_surface, far, planes, fixed, cells, count)
+    codes = np.empty(phi.shape, dtype=np.uint8)
+    surface_walls.fill_open(codes, phi, near.kinds, near_surface * h, low, high, planes)
+    surface_walls.extend(phi, near.kinds, codes, start, low, high, kz, h, near_surface, far, planes, fixed, cells, count)
     for _ in range(LINKS):
         surface_walls.reach_air(phi, near.kinds, cells, count, planes, airy, next_airy)
         airy, next_airy = next_airy, airy
     surface_walls.drown(phi, near.kinds, cells, count, planes, airy, fixed, kz, far)
-    spread_out(phi, fixed, low, high, h, kz, BAND, keep)
+    spread_out(phi, fixed, low, high, h, kz, BAND, keep, ROUGHLY)
     return phi
 
 
@@ -215,7 +218,7 @@ def _tables(d: int, per_axis: int) -> tuple[float, Array, Array, Array, Array]:
     fine, r = 24, rule.reach
     line = (np.arange((2 * r + 1) * fine) + 0.5) / fine - (r + 0.5)
     x = np.stack(np.meshgrid(*([line] * d), indexing="ij"), axis=-1)
-    weight = np.maximum(1.0 - (x**2).sum(axis=-1) / rule.radius**2, 0.0)
+    weight = np.maximum(1.0 - (x**2).sum(axis=-1) / rule.radius**2, 0.0) ** 3
     shape = [n for _ in range(d) for n in (2 * r + 1, fine)]
     inside = tuple(range(1, 2 * d, 2))
     share = weight.reshape(shape).sum(axis=inside).reshape(-1)
@@ -230,14 +233,14 @@ def _tables(d: int, per_axis: int) -> tuple[float, Array, Array, Array, Array]:
 def _half_space(d: int) -> tuple[Array, Array]:
     """How far, in radii, a point is from a half-space of liquid, by the offset of the liquid's mean and by the filled part (both 0 to 1).
 
-    Across the surface the weights add up to (1 - z^2)^2 in 3D, (1 - z^2)^(3/2) in 2D.
+    Across the surface the weights add up to (1 - z^2)^4 in 3D, (1 - z^2)^(7/2) in 2D.
     """
     z = np.linspace(-1.0, 1.0, 20001)
-    across = (1.0 - z * z) ** (2.0 if d == 3 else 1.5)
+    across = (1.0 - z * z) ** (4.0 if d == 3 else 3.5)
     step = z[1] - z[0]
     below = np.concatenate([[0.0], np.cumsum(0.5 * (across[1:] + across[:-1]))]) * step
     filled = (below[-1] - below) / below[-1]
-    power = 3.0 if d == 3 else 2.5
+    power = 5.0 if d == 3 else 4.5
     moment = (1.0 - z * z) ** power / (2.0 * power) / below[-1]
     mean = np.where(filled > 1e-9, moment / np.maximum(filled, 1e-9), 1.0)
     mean = np.maximum.accumulate(mean)
