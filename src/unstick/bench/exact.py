@@ -29,6 +29,7 @@ USUAL = 1e-6  # the tolerance at which counts are compared in two systems of uni
 AGREE = 1e-7
 SHARE = 0.98  # of the systems on which a solver must agree
 LENGTH, STEP, DENSITY = 1e-3, 1e-2, 1e3  # a change of units: A = dt / (rho h^2) ..., b = velocity / h with velocity = g dt
+BINARY = 8.0  # the power of two nearest to what that change multiplies A and b with: it changes no digit of a double
 EXEMPT = ("pgs",)  # too slow to be asked for agreement
 
 
@@ -61,6 +62,7 @@ class Tally:
     crashed: list[tuple[int, int, str]] = field(default_factory=list)
     moved_by_units: list[tuple[int, int, str]] = field(default_factory=list)  # detached set, or outer count by more than 1
     drifted: list[tuple[int, int, str]] = field(default_factory=list)  # only the inner count, by more than 1
+    moved_by_binary: list[tuple[int, int, str]] = field(default_factory=list)  # any count at all, where no digit changes
 
     @property
     def share(self) -> float:
@@ -145,6 +147,9 @@ def examine(make: Callable[[float], Solver], name: str, case: Case, exact: Exact
         tally.disagreed.append((case.seed, case.place, f"{case.name}: p {verdict.p_error:.1e}, {verdict.set_errors} rows"))
     if units is not None:
         here, there = make(USUAL).solve(case.system), make(USUAL).solve(units)
+        same = make(USUAL).solve(rescaled(case.system, BINARY, BINARY))
+        if (same.iterations, same.outer_iterations) != (here.iterations, here.outer_iterations):
+            tally.moved_by_binary.append((case.seed, case.place, f"{case.name}: {here.iterations} and {same.iterations}"))
         differ = _everywhere(here, here.row_detached != there.row_detached)
         rows = int(np.count_nonzero(clear_rows(exact, USUAL) & differ))
         outer = abs(here.outer_iterations - there.outer_iterations)
@@ -201,6 +206,7 @@ def report(tallies: Iterable[Tally], count: int) -> Report:
                 len(t.wrong_claims),
                 len(t.moved_by_units),
                 len(t.drifted),
+                len(t.moved_by_binary),
                 t.seconds,
             )
         )
@@ -212,6 +218,8 @@ def report(tallies: Iterable[Tally], count: int) -> Report:
             failures.append(f"{t.solver} crashes on {_places(t.crashed)}")
         if t.moved_by_units and t.solver not in EXEMPT:
             failures.append(f"{t.solver} depends on the units on {_places(t.moved_by_units)}")
+        if t.moved_by_binary:
+            failures.append(f"{t.solver} depends on units that are powers of two on {_places(t.moved_by_binary)}")
         if t.drifted:
             notes.append(f"{t.solver} needs another number of inner iterations in other units on {_places(t.drifted)}")
         if t.disagreed:
@@ -228,10 +236,16 @@ def report(tallies: Iterable[Tally], count: int) -> Report:
         "wrong claims",
         "moved by units",
         "inner count only",
+        "binary units",
         "CPU s",
     )
     title = f"{count} random systems at tolerance {TOLERANCE:g} against the direct reference"
-    return Report("exact", (Table(title, columns, tuple(rows)),), tuple(notes), tuple(failures))
+    note = (
+        f"Moved by units: lengths times {LENGTH:g}, dt times {STEP:g}, density times {DENSITY:g} changes a detached row, or an outer count "
+        f"by more than 1, at tolerance {USUAL:g}. Inner count only: an inner count by more than 1. A and b are then multiplied by 10, "
+        f"which rounds; binary units: multiplied by {BINARY:g}, which does not, so that a difference there would be a dependence on units."
+    )
+    return Report("exact", (Table(title, columns, tuple(rows), note),), tuple(notes), tuple(failures))
 
 
 def _places(marks: list[tuple[int, int, str]], most: int = 6) -> str:

@@ -78,7 +78,7 @@ def kernels_of(layout: Layout, fine: Fine, levels: Levels) -> list[Kernel]:
 
     def relaxed() -> None:
         for c in (RED, BLACK):
-            rows.relax(c, levels.x, levels.f, levels.inv, *single, *tables)
+            rows.relax(c, levels.x, levels.f, levels.inv, *single, layout.strips, layout.blocks, 0, int(layout.cut[1]))
 
     return [
         Kernel("residual", "residual", "double", 8 * 8, residual_double),

@@ -17,11 +17,11 @@ SLABS = 16  # parts of the box whose runs are found at the same time; their numb
 
 
 @njit(parallel=True, cache=True)
-def runs(wx, wy, wz, e, k0, k1, start, parent, linked, run, edge):
+def runs(wx, wy, wz, e, k0, k1, start, end, parent, linked, run, edge):
     """Number the runs of each slab of planes in box order and unite them within the slab.
 
-    Slab s numbers its runs from start[s] (its cells before it) on. linked: the run has excess. edge[s]: the numbers on its first and
-    last plane. run: the number of each cell, -1 without row, if its size is not 0. Numbers that are not used stay -1 in `parent`.
+    Slab s numbers its runs from start[s] (its cells before it) to end[s]. linked: the run has excess. edge[s]: the numbers on its first
+    and last plane. run: the number of each cell, -1 without row, if its size is not 0.
     """
     ni, nj, nk = e.shape
     slabs = edge.shape[0]
@@ -65,19 +65,20 @@ def runs(wx, wy, wz, e, k0, k1, start, parent, linked, run, edge):
             if i == ni * slab // slabs:
                 edge[slab, 0] = here
         edge[slab, 1] = here
+        end[slab] = count
 
 
 @njit(cache=True)
-def unite_slabs(wx, parent, edge):
+def unite_slabs(wx, k0, k1, parent, edge):
     """Unite the runs on both sides of each border between slabs."""
-    ni, nj, nk = wx.shape
+    ni, nj, _ = wx.shape
     slabs = edge.shape[0]
     for slab in range(1, slabs):
         i = ni * slab // slabs
         if i == ni * (slab + 1) // slabs:
             continue
         for j in range(nj):
-            for k in range(nk):
+            for k in range(k0[i, j], k1[i, j]):
                 below = edge[slab - 1, 1, j, k]
                 if wx[i, j, k] > 0 and below >= 0:
                     a, b = _find(parent, edge[slab, 0, j, k]), _find(parent, below)
@@ -85,16 +86,16 @@ def unite_slabs(wx, parent, edge):
 
 
 @njit(cache=True)
-def roots(parent, linked, count):
+def roots(parent, linked, start, end):
     """Point every run to its root; a root is linked if any of its runs is. Returns how many roots are not."""
-    for a in range(count):
-        if parent[a] < 0:
-            continue
-        parent[a] = _find(parent, a)
-        if linked[a]:
-            linked[parent[a]] = True
+    for slab in range(len(start)):
+        for a in range(start[slab], end[slab]):
+            parent[a] = _find(parent, a)
+            if linked[a]:
+                linked[parent[a]] = True
     pockets = 0
-    for a in range(count):
-        if parent[a] == a and not linked[a]:
-            pockets += 1
+    for slab in range(len(start)):
+        for a in range(start[slab], end[slab]):
+            if parent[a] == a and not linked[a]:
+                pockets += 1
     return pockets

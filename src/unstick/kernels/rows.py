@@ -5,7 +5,8 @@ at position off[c, row] + m. All six neighbours of a cell have the other colour:
 those along the row at m - 1 + side and m + side with side = (i + j + c) & 1. Hence every inner loop has unit stride.
 wx, wy, wz hold the coupling with the lower neighbour; the coupling with the upper one is read from that neighbour. Cells that
 are no unknowns have zero couplings and inv = 0. Rows that do not exist point to a shared row of zeros. All levels of a hierarchy
-lie in the same arrays, so a kernel knows no levels: it is given blocks of rows.
+lie in the same arrays, so a kernel knows no levels: it is given blocks of rows. strips[c, row] holds what an inner loop needs, in one
+place: where the strip, and its length; where the neighbours of its first cell are, lower and upper by axis.
 
 Each kernel exists twice from one source: `name` runs its blocks in parallel, `name_serial` does not (for coarse levels).
 """
@@ -18,18 +19,15 @@ from unstick.kernels.twins import twins
 U = np.uint64
 
 
-def _relax(c, x, f, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last):
+def _relax(c, x, f, inv, wx, wy, wz, strips, blocks, first, last):
     """Gauss-Seidel on the cells of colour c: x_i = (f_i + sum w_ij x_j) / a_ii."""
-    o = 1 - c
     for block in prange(first, last):
         for row in range(blocks[block, 0], blocks[block, 1]):
-            lo = span[0, row]
-            side = (par[row] + c) & 1
-            own = U(off[c, row] + lo)
-            xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
-            ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
-            zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
-            for s in range(span[1, row] - lo):
+            own, n = U(strips[c, row, 0]), np.int64(strips[c, row, 1])
+            xm, xp = U(strips[c, row, 2]), U(strips[c, row, 3])
+            ym, yp = U(strips[c, row, 4]), U(strips[c, row, 5])
+            zm, zp = U(strips[c, row, 6]), U(strips[c, row, 7])
+            for s in range(n):
                 m = U(s)
                 v = f[own + m] + wx[own + m] * x[xm + m] + wx[xp + m] * x[xp + m]
                 v += wy[own + m] * x[ym + m] + wy[yp + m] * x[yp + m]
@@ -48,19 +46,16 @@ def _relax_from_zero(c, x, f, inv, off, span, blocks, first, last):
                 x[own + m] = f[own + m] * inv[own + m]
 
 
-def _residual(c, r, x, f, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last):
+def _residual(c, r, x, f, e, inv, wx, wy, wz, strips, blocks, first, last):
     """r = f - A x on colour c, zero where inv is; in the form e x_i + sum w (x_i - x_j), in which constants cancel exactly."""
-    o = 1 - c
     zero = r.dtype.type(0)
     for block in prange(first, last):
         for row in range(blocks[block, 0], blocks[block, 1]):
-            lo = span[0, row]
-            side = (par[row] + c) & 1
-            own = U(off[c, row] + lo)
-            xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
-            ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
-            zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
-            for s in range(span[1, row] - lo):
+            own, n = U(strips[c, row, 0]), np.int64(strips[c, row, 1])
+            xm, xp = U(strips[c, row, 2]), U(strips[c, row, 3])
+            ym, yp = U(strips[c, row, 4]), U(strips[c, row, 5])
+            zm, zp = U(strips[c, row, 6]), U(strips[c, row, 7])
+            for s in range(n):
                 m = U(s)
                 p = x[own + m]
                 v = e[own + m] * p + wx[own + m] * (p - x[xm + m]) + wx[xp + m] * (p - x[xp + m])
@@ -89,8 +84,8 @@ def _restrict_red(f, r, inv, off, par, span, child, blocks, first, last, width):
                 f[odd + m] = total[U(2) * m + U(1)] if inv[odd + m] != zero else zero
 
 
-def _prolong_red(x, inv, off, par, span, child, blocks, first, last, width):
-    """x of red fine cells += x of their coarse cell. The black ones are overwritten by the half-sweep that follows."""
+def _prolong_red(x, y, inv, off, par, span, child, blocks, first, last, width):
+    """x of red fine cells += y of their coarse cell. The black ones are overwritten by the half-sweep that follows."""
     zero = x.dtype.type(0)
     for block in prange(first, last):
         coarse = np.empty(width, dtype=x.dtype)
@@ -100,8 +95,8 @@ def _prolong_red(x, inv, off, par, span, child, blocks, first, last, width):
             even, odd = U(off[par[row] & 1, row] + lo), U(off[1 - (par[row] & 1), row] + lo)
             for s in range(n):
                 m = U(s)
-                coarse[U(2) * m] = x[even + m]
-                coarse[U(2) * m + U(1)] = x[odd + m]
+                coarse[U(2) * m] = y[even + m]
+                coarse[U(2) * m + U(1)] = y[odd + m]
             for which in range(4):
                 fine_row = child[which, row]
                 begin, end = max(span[0, fine_row], 2 * lo), min(span[2, fine_row], 2 * (lo + n))

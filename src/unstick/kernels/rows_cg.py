@@ -9,21 +9,17 @@ from unstick.kernels.twins import twins
 U = np.uint64
 
 
-def _apply_dot(q, d, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, last, part):
+def _apply_dot(q, d, e, inv, wx, wy, wz, strips, blocks, first, last, part):
     """q = A d on free cells (inv != 0), zero elsewhere; part = d . q by block."""
     zero, none = q.dtype.type(0), inv.dtype.type(0)
     for block in prange(first, last):
         total = 0.0
         for row in range(blocks[block, 0], blocks[block, 1]):
-            lo = span[0, row]
-            n = span[1, row] - lo
             for c in range(2):
-                o = 1 - c
-                side = (par[row] + c) & 1
-                own = U(off[c, row] + lo)
-                xm, xp = U(off[o, nbr[0, row]] + lo), U(off[o, nbr[1, row]] + lo)
-                ym, yp = U(off[o, nbr[2, row]] + lo), U(off[o, nbr[3, row]] + lo)
-                zm, zp = U(off[o, row] + lo - 1 + side), U(off[o, row] + lo + side)
+                own, n = U(strips[c, row, 0]), np.int64(strips[c, row, 1])
+                xm, xp = U(strips[c, row, 2]), U(strips[c, row, 3])
+                ym, yp = U(strips[c, row, 4]), U(strips[c, row, 5])
+                zm, zp = U(strips[c, row, 6]), U(strips[c, row, 7])
                 for s in range(n):
                     m = U(s)
                     p = d[own + m]
@@ -32,7 +28,7 @@ def _apply_dot(q, d, e, inv, wx, wy, wz, off, nbr, par, span, blocks, first, las
                     v += wz[own + m] * (p - d[zm + m]) + wz[zp + m] * (p - d[zp + m])
                     q[own + m] = v if inv[own + m] != none else zero
                 total += dot(d, own, q, own, n)
-        part[block] = total
+        part[block, 0] = total
 
 
 def _step(x, r, d, q, alpha, fresh, off, span, blocks, first, last, part):
@@ -50,20 +46,22 @@ def _step(x, r, d, q, alpha, fresh, off, span, blocks, first, last, part):
                     x[own + m] = keep * x[own + m] + alpha * d[own + m]
                     r[own + m] -= alpha * q[own + m]
                 top = max(top, largest(r, own, n))
-        part[block] = top
+        part[block, 0] = top
 
 
-def _dots(a, b, off, span, blocks, first, last, part):
-    """part = a . b by block."""
+def _dots(x, a, b, both, off, span, blocks, first, last, part):
+    """part = x . a and x . b (0 unless both) by block."""
     for block in prange(first, last):
-        total = 0.0
+        one, two = 0.0, 0.0
         for row in range(blocks[block, 0], blocks[block, 1]):
             lo = span[0, row]
             n = span[1, row] - lo
             for c in range(2):
                 own = U(off[c, row] + lo)
-                total += dot(a, own, b, own, n)
-        part[block] = total
+                one += dot(x, own, a, own, n)
+                if both:
+                    two += dot(x, own, b, own, n)
+        part[block, 0], part[block, 1] = one, two
 
 
 def _turn(d, z, beta, off, span, blocks, first, last):

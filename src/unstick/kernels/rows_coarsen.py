@@ -8,11 +8,12 @@ as two fine ones, but a coarse centre is less than twice as far from the surface
 import numpy as np
 from numba import njit, prange
 
+from unstick.kernels.twins import twins
+
 U = np.uint64
 
 
-@njit(parallel=True, cache=True)
-def coarsen(wx, wy, wz, e, inv, off, nbr, par, span, child, todo, count, width):
+def _coarsen(wx, wy, wz, e, inv, off, nbr, par, span, child, todo, count, width):
     """Couplings and excess of the coarse rows todo[:count]: w_IJ = 1/2 sum w_ij over free pairs, e_I = 3/4 sum of what is left."""
     dtype = e.dtype
     zero, half, near = dtype.type(0), dtype.type(0.5), dtype.type(0.75)
@@ -67,8 +68,7 @@ def coarsen(wx, wy, wz, e, inv, off, nbr, par, span, child, todo, count, width):
                     e[own + m] = buffer[3, k]
 
 
-@njit(parallel=True, cache=True)
-def invert(inv, wx, wy, wz, e, off, nbr, par, span, todo, count):
+def _invert(inv, wx, wy, wz, e, off, nbr, par, span, todo, count):
     """inv = 1 / a_ii of the rows todo[:count], 0 where the row is empty."""
     zero, one = e.dtype.type(0), e.dtype.type(1)
     tasks = (count + 63) // 64
@@ -103,3 +103,28 @@ def rows_above(flag, child, nbr, begin, end, todo):
             todo[count] = row
             count += 1
     return count
+
+
+coarsen, coarsen_serial = twins(_coarsen)
+invert, invert_serial = twins(_invert)
+
+
+@njit(cache=True)
+def rebuild(top, all_below, wx, wy, wz, e, inv, off, nbr, par, span, child, begin, flag, todo, count, width, light):
+    """Coarse matrices below level `top` above flagged rows, from the second one on everywhere if `all_below`; counts the rows of each
+    level that were written, and takes the flags down. Fewer than `light` rows are not worth a second thread."""
+    levels = len(begin) - 1
+    for level in range(top + 1, levels):
+        if all_below and level == top + 2:
+            flag[begin[level - 1] : begin[level]] = True
+        n = rows_above(flag, child, nbr, begin[level], begin[level + 1], todo)
+        count[level] = n
+        if n == 0:
+            continue
+        if n >= light:
+            coarsen(wx, wy, wz, e, inv, off, nbr, par, span, child, todo, n, width)
+            invert(inv, wx, wy, wz, e, off, nbr, par, span, todo, n)
+        else:
+            coarsen_serial(wx, wy, wz, e, inv, off, nbr, par, span, child, todo, n, width)
+            invert_serial(inv, wx, wy, wz, e, off, nbr, par, span, todo, n)
+    flag[:] = False

@@ -94,6 +94,18 @@ def inspect(p, g, contact, wx, wy, wz, e, weight, r, inv, flag, off, nbr, par, s
         part[block, 4] = size
 
 
+@njit(cache=True)
+def gather(part, first, last):
+    """What `inspect` left by block, put together; the sum of the residuals comes last."""
+    top, free, changed, detached, size = 0.0, 0.0, 0.0, 0.0, 0.0
+    for block in range(first, last):
+        top, free = max(top, part[block, 0]), max(free, part[block, 1])
+        changed += part[block, 2]
+        detached += part[block, 3]
+        size += part[block, 4]
+    return top, free, int(changed), int(detached), size
+
+
 @njit(parallel=True, cache=True)
 def clip(d, p, x, contact, hit, off, span, blocks, first, last, part):
     """d = max(p + x, 0) - p on contact rows, x elsewhere; hit marks rows with clipped cells; part = how many those are, by block."""

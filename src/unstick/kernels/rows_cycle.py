@@ -40,10 +40,10 @@ class Grids(NamedTuple):
     """Tables of all levels (solvers/rows.py): storage, blocks and where each level's blocks begin."""
 
     off: Any
-    nbr: Any
     par: Any
     span: Any
     child: Any
+    strips: Any
     blocks: Any
     cut: Any
     width: int
@@ -87,11 +87,11 @@ class Watch(NamedTuple):
 def smooth(c, level, grids, A, work):
     """A half-sweep on colour c."""
     first, last = grids.cut[level], grids.cut[level + 1]
-    off, nbr, par, span, blocks = grids.off, grids.nbr, grids.par, grids.span, grids.blocks
+    strips, blocks = grids.strips, grids.blocks
     if level < grids.light:
-        relax(c, work.x, work.f, work.inv, A.wx, A.wy, A.wz, off, nbr, par, span, blocks, first, last)
+        relax(c, work.x, work.f, work.inv, A.wx, A.wy, A.wz, strips, blocks, first, last)
     else:
-        relax_serial(c, work.x, work.f, work.inv, A.wx, A.wy, A.wz, off, nbr, par, span, blocks, first, last)
+        relax_serial(c, work.x, work.f, work.inv, A.wx, A.wy, A.wz, strips, blocks, first, last)
 
 
 @njit(cache=True)
@@ -112,23 +112,23 @@ def descend(level, sweeps, grids, A, work):
     for _ in range(sweeps - 1):
         smooth(RED, level, grids, A, work)
         smooth(BLACK, level, grids, A, work)
-    off, nbr, par, span, child, blocks = grids.off, grids.nbr, grids.par, grids.span, grids.child, grids.blocks
+    off, par, span, child, strips, blocks = grids.off, grids.par, grids.span, grids.child, grids.strips, grids.blocks
     if level < grids.light:
-        residual(RED, work.r, work.x, work.f, A.e, work.inv, A.wx, A.wy, A.wz, off, nbr, par, span, blocks, first, last)
+        residual(RED, work.r, work.x, work.f, A.e, work.inv, A.wx, A.wy, A.wz, strips, blocks, first, last)
         restrict_red(work.f, work.r, work.inv, off, par, span, child, blocks, last, below, grids.width)
     else:
-        residual_serial(RED, work.r, work.x, work.f, A.e, work.inv, A.wx, A.wy, A.wz, off, nbr, par, span, blocks, first, last)
+        residual_serial(RED, work.r, work.x, work.f, A.e, work.inv, A.wx, A.wy, A.wz, strips, blocks, first, last)
         restrict_red_serial(work.f, work.r, work.inv, off, par, span, child, blocks, last, below, grids.width)
 
 
 @njit(cache=True)
-def ascend(level, sweeps, grids, A, work):
-    """The next level's x added, and black-red post-sweeps: the mirror image of `descend`."""
+def ascend(level, sweeps, grids, A, work, y):
+    """The next level's y added, and black-red post-sweeps: the mirror image of `descend`."""
     last, below = grids.cut[level + 1], grids.cut[level + 2]
     if level < grids.light:
-        prolong_red(work.x, work.inv, grids.off, grids.par, grids.span, grids.child, grids.blocks, last, below, grids.width)
+        prolong_red(work.x, y, work.inv, grids.off, grids.par, grids.span, grids.child, grids.blocks, last, below, grids.width)
     else:
-        prolong_red_serial(work.x, work.inv, grids.off, grids.par, grids.span, grids.child, grids.blocks, last, below, grids.width)
+        prolong_red_serial(work.x, y, work.inv, grids.off, grids.par, grids.span, grids.child, grids.blocks, last, below, grids.width)
     for _ in range(sweeps):
         smooth(BLACK, level, grids, A, work)
         smooth(RED, level, grids, A, work)
@@ -142,18 +142,18 @@ def v_cycle(top, sweeps, grids, A, work):
     smooth_from_zero(RED, grids.bottom, grids, work)
     smooth_from_zero(BLACK, grids.bottom, grids, work)
     for level in range(grids.bottom - 1, top - 1, -1):
-        ascend(level, sweeps, grids, A, work)
+        ascend(level, sweeps, grids, A, work, work.x)
 
 
 @njit(cache=True)
-def inner(a, b, level, grids, part):
-    """a . b on a level."""
+def inner(x, a, b, both, level, grids, part):
+    """x . a and, if asked for, x . b on a level."""
     first, last = grids.cut[level], grids.cut[level + 1]
     if level < grids.light:
-        dots(a, b, grids.off, grids.span, grids.blocks, first, last, part)
+        dots(x, a, b, both, grids.off, grids.span, grids.blocks, first, last, part)
     else:
-        dots_serial(a, b, grids.off, grids.span, grids.blocks, first, last, part)
-    return part[first:last].sum()
+        dots_serial(x, a, b, both, grids.off, grids.span, grids.blocks, first, last, part)
+    return part[first:last, 0].sum(), part[first:last, 1].sum()
 
 
 @njit(cache=True)
@@ -170,12 +170,12 @@ def aim(d, z, beta, level, grids):
 def multiply(q, d, M, inv, level, grids, part):
     """q = M d on free cells; returns d . q."""
     first, last = grids.cut[level], grids.cut[level + 1]
-    off, nbr, par, span, blocks = grids.off, grids.nbr, grids.par, grids.span, grids.blocks
+    strips, blocks = grids.strips, grids.blocks
     if level < grids.light:
-        apply_dot(q, d, M.e, inv, M.wx, M.wy, M.wz, off, nbr, par, span, blocks, first, last, part)
+        apply_dot(q, d, M.e, inv, M.wx, M.wy, M.wz, strips, blocks, first, last, part)
     else:
-        apply_dot_serial(q, d, M.e, inv, M.wx, M.wy, M.wz, off, nbr, par, span, blocks, first, last, part)
-    return part[first:last].sum()
+        apply_dot_serial(q, d, M.e, inv, M.wx, M.wy, M.wz, strips, blocks, first, last, part)
+    return part[first:last, 0].sum()
 
 
 @njit(cache=True)
@@ -186,7 +186,7 @@ def walk(v, r, d, q, alpha, fresh, level, grids, part):
         step(v, r, d, q, alpha, fresh, grids.off, grids.span, grids.blocks, first, last, part)
     else:
         step_serial(v, r, d, q, alpha, fresh, grids.off, grids.span, grids.blocks, first, last, part)
-    return part[first:last].max()
+    return part[first:last, 0].max()
 
 
 @njit(cache=True)
@@ -224,20 +224,18 @@ def k_cycle(top, sweeps, steps, grids, A, work, part):
     done, curvature = 0, 0.0
     for count in range(steps):
         v_cycle(below, sweeps, grids, A, work)
-        rho = inner(work.x, work.f, below, grids, part)
+        rho, image = inner(work.x, work.f, work.q, count > 0, below, grids, part)
         if not rho > 0.0:
             break
         # Conjugate to the last direction by its image, which rounding in single precision harms less than the quotient of two rho.
-        beta = -inner(work.x, work.q, below, grids, part) / curvature if count > 0 else 0.0
+        beta = -image / curvature if count > 0 else 0.0
         aim(work.d, work.x, np.float32(beta), below, grids)
         curvature = multiply(work.q, work.d, A, work.inv, below, grids, part)
         if not curvature > 0.0:
             break
         walk(work.v, work.f, work.d, work.q, np.float32(rho / curvature), count == 0, below, grids, part)
         done += 1
-    if done > 0:
-        put(work.x, work.v, below, grids)
-    ascend(top, sweeps, grids, A, work)
+    ascend(top, sweeps, grids, A, work, work.v if done > 0 else work.x)
 
 
 @njit(cache=True)
@@ -257,11 +255,11 @@ def conjugate_gradients(top, sweeps, coarse_steps, limit, goal, carried, res, d,
         if res.itemsize > work.f.itemsize:
             put(work.f, res, top, grids)
         k_cycle(top, sweeps, coarse_steps, grids, A, work, part)
-        rho = inner(work.x, res, top, grids, part)
+        rho, image = inner(work.x, res, q, curvature > 0.0, top, grids, part)
         if not rho > 0.0:
             return steps, reached, 0.0, looks, False
         # Conjugate to the last direction: beta = -z . A d / d . A d
-        beta = -inner(work.x, q, top, grids, part) / curvature if curvature > 0.0 else 0.0
+        beta = -image / curvature if curvature > 0.0 else 0.0
         if steps == 0:
             keep_free(d, work.inv, top, grids)
         aim(d, work.x, number(beta), top, grids)

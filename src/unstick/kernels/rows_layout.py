@@ -5,7 +5,7 @@ from numba import njit, prange
 
 ALIGN = 8  # numbers in double precision that fill a cache line
 STEP = 8  # numbers in single precision that loops take at a time; what is left over they take one by one
-BAND = 16  # rows
+BAND = 32  # rows
 
 
 @njit(parallel=True, cache=True)
@@ -120,6 +120,20 @@ def fill_offsets(begin, end, up_begin, up_end, nbr, span, child, off, start, nul
             off[colour, row] = start + 1 - first
             start += hi[row - begin] - first + 2
     return start
+
+
+@njit(parallel=True, cache=True)
+def fill_strips(off, nbr, par, span, strips):
+    """By colour and row: where the first cell stands, how many are computed, and where the neighbours of the first stand."""
+    for row in prange(off.shape[1]):
+        lo = span[0, row]
+        for c in range(2):
+            o = 1 - c
+            strips[c, row, 0], strips[c, row, 1] = off[c, row] + lo, span[1, row] - lo
+            for near in range(4):
+                strips[c, row, 2 + near] = off[o, nbr[near, row]] + lo
+            side = (par[row] + c) & 1
+            strips[c, row, 6], strips[c, row, 7] = off[o, row] + lo - 1 + side, off[o, row] + lo + side
 
 
 @njit(cache=True)

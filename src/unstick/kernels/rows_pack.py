@@ -63,7 +63,7 @@ def unpack(strips, box, factor, off, par, place, begin, end):
 @njit(parallel=True, cache=True)
 def convert(source, target, begin, end):
     """target[begin:end] = source[begin:end] in the target's precision."""
-    chunk = 1 << 15
+    chunk = 1 << 12
     for task in prange((end - begin + chunk - 1) // chunk):
         for at in range(begin + task * chunk, min(end, begin + (task + 1) * chunk)):
             target[at] = source[at]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from unstick.problem import Array, PressureSystem
-from unstick.result import SolveResult, Status
+from unstick.result import Guess, SolveResult, Status
 from unstick.solvers.ledger import Ledger
 from unstick.solvers.linear import LinearMethod, LinearSolver
 from unstick.solvers.on_rows import solve_on_rows
@@ -15,7 +15,7 @@ from unstick.solvers.policy import PolicyPCG
 from unstick.solvers.protocol import Outcome, Problem, Solver, Start
 from unstick.solvers.structured import Tuning
 
-SMALL = 1500  # unknowns below which a hierarchy costs more than it saves
+SMALL = 700  # unknowns below which a hierarchy costs more than it saves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Default(Solver):
     tuning: Tuning = field(default_factory=Tuning)
     small: int = SMALL
 
-    def solve(self, system: PressureSystem, guess: Array | SolveResult | None = None) -> SolveResult:
+    def solve(self, system: PressureSystem, guess: Array | Guess | SolveResult | None = None) -> SolveResult:
         result = solve_on_rows(self, system, guess, self.tuning, self.small)
         if result is None:
             return Solver.solve(self, system, guess)
@@ -50,7 +50,7 @@ class MultigridPCG(LinearSolver):
     tuning: Tuning = field(default_factory=Tuning)
     small: int = SMALL
 
-    def solve(self, system: PressureSystem, guess: Array | SolveResult | None = None) -> SolveResult:
+    def solve(self, system: PressureSystem, guess: Array | Guess | SolveResult | None = None) -> SolveResult:
         result = solve_on_rows(self, system, guess, self.tuning, self.small)
         if result is None:
             sparse = replace(self, max_iterations=20_000)

@@ -18,10 +18,10 @@ class Ledger:
     events: dict[str, float] = field(default_factory=dict)
 
     def spend(self, kind: str, entries: float) -> None:
-        self.entries[kind] = self.entries.get(kind, 0.0) + entries
+        self.entries[kind] = self.entries.get(kind, 0.0) + float(entries)
 
     def count(self, kind: str, times: float = 1.0) -> None:
-        self.events[kind] = self.events.get(kind, 0.0) + times
+        self.events[kind] = self.events.get(kind, 0.0) + float(times)
 
     def totals(self) -> dict[str, float]:
         """Work units by kind ("units_sweeps", ...), `work_units` without set-up, `setup_units`, and the events."""

@@ -60,7 +60,7 @@ def solve_on_rows(
         nnz=nnz,
         hit=np.zeros(len(layout.par), dtype=np.bool_),
         contact_at=contact_cells(layout, fine, levels),
-        light=sum(layout.cells(level) >= tuning.parallel_cells for level in range(layout.levels)),
+        light=int(np.count_nonzero(layout.cells >= tuning.parallel_cells)),
     )
     if ready.pockets is not None:
         run.pins = Pins.of(layout, fine, ready.pockets.cells, ready.pockets.label, ready.pockets.count)

@@ -64,14 +64,14 @@ def find_pockets(A: Stencil, b: Array, contact: Array, k0: Array, k1: Array) -> 
     before = np.concatenate([[0], np.cumsum((k1 - k0).sum(axis=1))])
     start = before[[ni * slab // slabs for slab in range(slabs)]]
     count = int(before[-1])
-    parent, linked = np.full(count, -1, dtype=np.int32), np.zeros(count, dtype=np.bool_)
+    end, parent, linked = np.empty_like(start), np.empty(count, dtype=np.int32), np.zeros(count, dtype=np.bool_)
     edge = np.empty((slabs, 2, nj, nk), dtype=np.int32)
-    runs(wx, wy, wz, e, k0, k1, start, parent, linked, np.empty((0, 0, 0), dtype=np.int32), edge)
-    unite_slabs(wx, parent, edge)
-    if roots(parent, linked, count) == 0:
+    runs(wx, wy, wz, e, k0, k1, start, end, parent, linked, np.empty((0, 0, 0), dtype=np.int32), edge)
+    unite_slabs(wx, k0, k1, parent, edge)
+    if roots(parent, linked, start, end) == 0:
         return None
     run, united = np.full(e.shape, -1, dtype=np.int32), parent.copy()
-    runs(wx, wy, wz, e, k0, k1, start, parent, np.empty_like(linked), run, edge)
+    runs(wx, wy, wz, e, k0, k1, start, end, parent, np.empty_like(linked), run, edge)
     parent = united
     rows = run >= 0
     piece = parent[run[rows]]

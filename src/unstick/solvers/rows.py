@@ -12,9 +12,11 @@ import numpy as np
 
 from unstick.kernels import rows_coarsen, rows_layout, rows_pack, rows_watch
 from unstick.problem import Array, Stencil
+from unstick.solvers.memory import zeros
 
+LIGHT_ROWS = 128  # fewer than these are coarsened on one thread
 SHORT = 32  # cells of a mean row below which it is quicker to compute some zeros than to take what is left over one by one
-BLOCK = 4096  # cells in a block: the unit of parallel work and of partial sums
+BLOCK = 1024  # cells in a block: the unit of parallel work and of partial sums
 
 
 @dataclass(slots=True, eq=False)
@@ -27,12 +29,14 @@ class Layout:
     par: Array
     span: Array  # of each row: first m, one past the last computed m, one past the last cell's m
     child: Array
+    strips: Array  # the same by colour and row, as the inner loops need it (kernels/rows.py)
     blocks: Array
     place: Array  # (i, j, first m, number of m) of each row
     begin: Array  # first row of each level, and the end
     cut: Array  # first block of each level, and the end
     start: Array  # first stored position of each level, and the end
     width: int  # the longest row's cells, and some
+    cells: Array  # of each level
 
     @property
     def levels(self) -> int:
@@ -41,9 +45,6 @@ class Layout:
     @property
     def storage(self) -> int:
         return int(self.start[-1])
-
-    def cells(self, level: int) -> int:
-        return int(2 * self.place[3, self.begin[level] : self.begin[level + 1]].sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,8 @@ def lay_out(k0: Array, k1: Array, box: tuple[int, int, int]) -> Layout:
     for level in range(levels):
         up = (begin[level + 1], begin[level + 2]) if level + 1 < levels else (0, 0)
         start.append(int(rows_layout.fill_offsets(begin[level], begin[level + 1], *up, nbr, span, child, off, start[-1], null)))
+    strips = np.empty((2, count + 1, 8), dtype=np.uint32)
+    rows_layout.fill_strips(off, nbr, par, span, strips)
     blocks, cut = np.zeros((count + 1, 2), dtype=np.int64), [0]
     for level in range(levels):
         cut.append(int(rows_layout.fill_blocks(begin[level], begin[level + 1], span, BLOCK, blocks, cut[-1])))
@@ -125,12 +128,14 @@ def lay_out(k0: Array, k1: Array, box: tuple[int, int, int]) -> Layout:
         par=par,
         span=span,
         child=child,
+        strips=strips,
         blocks=blocks[: cut[-1]].copy(),
         place=place,
         begin=np.array(begin),
         cut=np.array(cut),
         start=np.array(start),
         width=width,
+        cells=2 * np.add.reduceat(place[3], begin[:-1]),
     )
 
 
@@ -184,7 +189,7 @@ def vectors(count: int, size: int, dtype: type) -> list[Array]:
     """Zeroed vectors from one allocation, which the system can map by large pages, each from the beginning of a cache line; their
     distance avoids multiples of a page."""
     pitch = size + (-size) % 64 + 64 * (1 + (size // 64) % 2)
-    whole: Array = np.zeros(count * pitch + 64, dtype=dtype)
+    whole = zeros(count * pitch + 64, dtype)
     shift = (-whole.ctypes.data % 64) // whole.itemsize
     return [whole[shift + n * pitch : shift + n * pitch + size] for n in range(count)]
 
@@ -205,20 +210,13 @@ def make_levels(layout: Layout, fine: Fine) -> Levels:
 def rebuild(layout: Layout, levels: Levels, top: int, all_below: bool = False) -> float:
     """Recompute the coarse matrices below level `top` above flagged rows, from the second one on everywhere if `all_below`.
     Returns the share of rows of level `top` that were read."""
-    tables = layout.off, layout.nbr, layout.par, layout.span
     w = levels.wx, levels.wy, levels.wz, levels.e
-    share = 0.0
-    for level in range(top + 1, layout.levels):
-        begin, end = int(layout.begin[level]), int(layout.begin[level + 1])
-        if all_below and level == top + 2:
-            levels.flag[int(layout.begin[level - 1]) : begin] = True
-        count = int(rows_coarsen.rows_above(levels.flag, layout.child, layout.nbr, begin, end, levels.todo))
-        if count > 0:
-            rows_coarsen.coarsen(*w, levels.inv, *tables, layout.child, levels.todo, count, layout.width)
-            rows_coarsen.invert(levels.inv, *w, *tables, levels.todo, count)
-        share += count / (end - begin) * layout.cells(level - 1) / layout.cells(top)
-    levels.flag[:] = False
-    return share
+    tables = layout.off, layout.nbr, layout.par, layout.span, layout.child, layout.begin
+    count = np.zeros(layout.levels, dtype=np.int64)
+    rows_coarsen.rebuild(top, all_below, *w, levels.inv, *tables, levels.flag, levels.todo, count, layout.width, LIGHT_ROWS)
+    below = slice(top + 1, layout.levels)
+    share = count[below] / np.diff(layout.begin)[below] * layout.cells[top : layout.levels - 1]
+    return float(share.sum() / layout.cells[top])
 
 
 def positions(layout: Layout, cells: Array) -> Array:

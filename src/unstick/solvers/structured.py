@@ -8,6 +8,7 @@ change that set; projection onto p >= 0; exact line search. The search makes the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ LOCAL_RINGS = 3  # rows around those with a residual that local sweeps take in
 LOCAL_SWEEPS = 30
 LOCAL_UNITS = 4.0  # work that local sweeps may cost, else they are none
 MEND_ROUNDS = 2
+FIRST_CELLS = 50  # at most, on the level where a nested start begins
 FINEST = 2.0  # goals at which an inner solve ends: what is left is small enough for a sweep or two
 SINGLE_FLOOR = 5e-6  # an inner solve in single precision is not trusted beyond this reduction
 
@@ -41,7 +43,7 @@ class Tuning:
     early: float = 0.1  # reduction of the residual after which an inner solve ends as soon as its result would change the detached set
     sweeps: int = 2  # of the smoother, before and after each coarse correction
     inner_steps: int = 2  # of conjugate gradients on the first coarse level (0: V-cycle)
-    parallel_cells: int = 30_000  # smaller levels run on one thread
+    parallel_cells: int = 3_000  # smaller levels run on one thread
     inner_limit: int = 60
     nested: int = 0  # truncated cycles on each coarse level before the first outer iteration; 0: one in 3D, two in 2D
     outer_sweeps: tuple[int, ...] = (0, 1, 0)  # colours of the projected half-sweeps before each choice of the detached set
@@ -119,7 +121,7 @@ class Run:
             chosen[layout.nbr[:, chosen]] = True
         chosen[layout.begin[1] :] = False
         rows = np.flatnonzero(chosen)
-        share = 2 * layout.place[3, rows].sum() / max(layout.cells(0), 1)
+        share = 2 * layout.place[3, rows].sum() / max(int(layout.cells[0]), 1)
         if LOCAL_SWEEPS * share > LOCAL_UNITS:
             return False
         blocks = np.stack([rows, rows + 1], axis=1)
@@ -147,15 +149,13 @@ class Run:
             part,
         )
         self.ledger.spend("residuals", self.nnz[level])
-        seen = part[int(self.layout.cut[level]) : int(self.layout.cut[level + 1])]
-        top, free = seen[:, :2].max(axis=0)
-        changed, detached, size = seen[:, 2:].sum(axis=0)
+        top, free, changed, detached, size = rows_contact.gather(part, *self.blocks(level)[1:])
         if self.pins is not None and level == 0:
             new, again = self.pins.hold(p, self.levels.inv, self.wide[0] if self.wide is not None else self.levels.f)
             if new:
                 self.levels.flag[self.layout.begin[0] : self.layout.begin[1]] = True
             changed += int(new) - again
-        return Look(float(top), float(free), int(changed), int(detached), bool(np.isfinite(size)))
+        return Look(top, free, changed, detached, math.isfinite(size))
 
     def correct(self, level: int, goal: float, limit: int, early: float = -1.0) -> tuple[int, Array, bool]:
         """An approximate solution v of A v = residual on the free cells of a level; returns the number of steps, v, and whether it
@@ -166,7 +166,7 @@ class Run:
             vectors, matrix = self.wide[:4], Matrix(self.fine.e, self.fine.wx, self.fine.wy, self.fine.wz)
         else:
             vectors, matrix = (levels.f, levels.d, levels.q, levels.v), single
-        part = levels.part[:, 0].copy()
+        part = levels.part[:, :2].copy()
         res, before = self.residuals(level)
         put(before, res, level, self.grids())
         carried = self.carried if level == 0 else 0.0
@@ -205,7 +205,7 @@ class Run:
 
     def grids(self) -> Grids:
         layout = self.layout
-        tables = layout.off, layout.nbr, layout.par, layout.span, layout.child, layout.blocks, layout.cut
+        tables = layout.off, layout.par, layout.span, layout.child, layout.strips, layout.blocks, layout.cut
         return Grids(*tables, layout.width, self.bottom, self.light)
 
     def widen(self) -> None:
@@ -241,7 +241,7 @@ class Run:
             matrix = self.matrix(p)
             rows_contact.slope(d, v, before, after, hit, *matrix, off, nbr, par, span, *blocks, self.layout.width, part)
             rows = slice(int(self.layout.begin[level]), int(self.layout.begin[level + 1]))
-            share = self.layout.place[3, rows][hit[rows]].sum() / max(self.layout.place[3, rows].sum(), 1)
+            share = 2 * np.dot(self.layout.place[3, rows], hit[rows]) / max(int(self.layout.cells[level]), 1)
             self.ledger.spend("matvecs", share * self.nnz[level])
             up, curve = part[cut, :2].sum(axis=0)
             alpha = min(1.0, up / curve) if up > 0 and curve > 0 else 0.0
@@ -265,21 +265,22 @@ class Run:
 
 
 def nested_guess(run: Run) -> None:
-    """Start p from the solution of coarser problems: truncated cycles on each level, from the coarsest up.
+    """Start p from the solution of coarser problems: truncated cycles on each level, from one of few cells up.
 
     Needs the untruncated matrices on all levels. Leaves those below level 0 truncated for level 1.
     """
     layout, levels, fine = run.layout, run.levels, run.fine
     off, _, par, span = run.tables()
     cycles = run.tuning.nested or (2 if layout.box[2] == 1 else 1)
+    first = min(int(np.count_nonzero(layout.cells > FIRST_CELLS)), run.bottom)
     g, y = vectors(2, layout.storage, np.float32)
     rows_pack.convert(fine.g, g, int(layout.start[0]), int(layout.start[1]))
-    for level in range(1, layout.levels):
+    for level in range(1, first + 1):
         rows_guess.restrict_all(g, g, off, par, span, layout.child, *run.blocks(level), layout.width)
         rows_guess.contact_above(fine.contact, levels.inv, off, par, span, layout.child, *run.blocks(level), layout.width)
-    for level in range(run.bottom, -1, -1):
+    for level in range(first, -1, -1):
         p, right = (fine.p, fine.g) if level == 0 else (y, g)
-        if level < run.bottom:
+        if level < first:
             rows_guess.prolong_guess(
                 p, y, p.dtype.type(0), fine.contact, levels.inv, *run.single(), *run.tables(), layout.child, *run.blocks(level + 1)
             )
@@ -374,4 +375,4 @@ def write_slack(run: Run) -> None:
 
 def count_entries(layout: Layout, finest: int) -> Array:
     """Matrix entries of each level; coarse levels are taken as full 7-point matrices of their cells."""
-    return np.array([finest, *(7 * layout.cells(level) for level in range(1, layout.levels))], dtype=np.float64)
+    return np.array([finest, *(7 * layout.cells[level] for level in range(1, layout.levels))], dtype=np.float64)
