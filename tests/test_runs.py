@@ -310,6 +310,7 @@ def test_one_process_at_a_time(straight: Path, capfd: pytest.CaptureFixture[str]
         (("circle", "--threads", "1000"), "--threads is 1000"),
         (("circle", "--checkpoint-every", "0"), "--checkpoint-every is 0"),
         (("circle", "--solver", "pgss"), "Did you mean pgs?"),
+        (("circle", "--solver", "pcg", "--walls", "both"), "walls that stick"),
         (("circle", "--record", "msh"), "Did you mean mesh?"),
         (("circle", "--from-frame", "3"), "holds no run"),
         (("circel",), "circle"),
@@ -380,6 +381,24 @@ def test_memory_is_estimated_and_refused(tmp_path: Path, capfd: pytest.CaptureFi
     told = capfd.readouterr().err
     assert "GiB" in told and "largest resolution that fits is" in told
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="resource usage")
+@pytest.mark.parametrize(("scene", "resolution"), [("sphere", 64), ("dam", 48), ("circle", 512)])
+def test_memory_is_near_the_estimate(tmp_path: Path, scene: str, resolution: int) -> None:
+    code = "import resource, sys; from unstick import cli; cli.run(sys.argv[1:]);print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    words = [sys.executable, "-c", code, "run", scene, "--resolution", str(resolution), "--frames", "3", "--out", str(tmp_path / "run")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    peak = 1024 * int(done.stdout.splitlines()[-1])
+    assert 0.7 * peak < need(load(scene, resolution=resolution), 3).bytes < 1.8 * peak
+
+
+def test_a_linear_solver_sticks(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert run("circle", "--resolution", "16", "--frames", "1", "--solver", "pcg", "--out", str(out)) == 0
+    assert json.loads((out / "run.json").read_text())["walls"] == "sticking"
+    assert lines(out)[0]["contact"] == 0
 
 
 def test_both_walls_and_the_film(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 a solve or run failed or a bench could not show what it se
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -161,6 +162,12 @@ def run(tokens: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         tell("Interrupted.")
         return INTERRUPTED
+    except BrokenPipeError:  # `unstick scenes | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        tell(f"{error.filename or 'A file'} cannot be read or written: {error.strerror or error}.")
+        return FAILED
     return code if isinstance(code, int) else DONE
 
 

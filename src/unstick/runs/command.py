@@ -120,19 +120,24 @@ def run_command(
     _require_positive("--frames", frames)
     if checkpoint_every is not None:
         require_every(checkpoint_every)
+    chosen = None if solver is None else require_known("solver", solver, (*SOLVERS, *LINEAR_SOLVERS))
+    going_on, console = resume or from_frame is not None, Console(stderr=True)
+    if chosen in LINEAR_SOLVERS and walls != "sticking":
+        if walls is not None:
+            raise InvalidSystem(f"{chosen} solves for walls that stick; leave out --walls {walls}, or take a solver that separates")
+        walls = "sticking"
+        say(console, f"{chosen} solves for walls that stick: all walls do.")
     request = Request(
         scene=scene,
         resolution=resolution,
         frames=frames,
         walls=None if walls == "both" else walls,
-        solver=None if solver is None else require_known("solver", solver, (*SOLVERS, *LINEAR_SOLVERS)),
+        solver=chosen,
         sets=tuple(set or ()),
         every=checkpoint_every,
         record=None if record is None else _recorders(record),
         threads=threads,
     )
-    going_on = resume or from_frame is not None
-    console = Console(stderr=True)
     if walls == "both":
         job = _both(request, out, going_on, from_frame, console)
     else:
@@ -172,7 +177,7 @@ def _one(request: Request, out: Path | None, going_on: bool, from_frame: int | N
     def job() -> None:
         announce()
         took = compute(plan, going_on, from_frame, console)
-        say(Console(), f"{root}: {plan.frames} frames, {took}. Pictures and a film: unstick render {shlex.quote(str(root))}")
+        say(Console(), f"{root}: {frames_of(plan)}, {took}. Pictures and a film: unstick render {shlex.quote(str(root))}")
 
     return job
 
@@ -195,7 +200,7 @@ def _both(request: Request, out: Path | None, going_on: bool, from_frame: int | 
         announce()
         for plan in plans:
             took = compute(plan, going_on, from_frame, console, f"{plan.scene.name}, {walls_of(plan.scene)}")
-            say(Console(), f"{plan.folder.root}: {plan.frames} frames, {took}.")
+            say(Console(), f"{plan.folder.root}: {frames_of(plan)}, {took}.")
         _film(root, plans, console)
 
     return job
@@ -206,11 +211,16 @@ def _film(root: Path, plans: list[Plan], console: Console) -> None:
     from unstick.render.draw import render
 
     runs = [plan.folder.root for plan in plans]
+    words = shlex.join(["unstick", "render", *map(str, runs), "--out", str(root)])
     try:
         drawn = render(runs, root, meter=Meter(console))
+    except KeyboardInterrupt:
+        raise Stopped(f"Stopped. Both runs are done, but not the film; to draw it: {words}") from None
     except InvalidSystem as error:
-        words = shlex.join(["unstick", "render", *map(str, runs), "--out", str(root)])
         raise RunFailed(f"Both runs are done, but not the film: {error}. Then: {words}") from None
+    except OSError as error:
+        reason = f"{error.filename or root} could not be written ({error.strerror or error})"
+        raise RunFailed(f"Both runs are done, but not the film: {reason}. When there is room: {words}") from None
     say(Console(), f"{len(drawn.pictures)} pictures: {drawn.pictures[0].parent}")
     if drawn.film is not None:
         say(Console(), f"film: {drawn.film}")
@@ -256,7 +266,12 @@ def resolution_of(request: Request, scene: Scene) -> int:
     """What the scene calls its resolution: not always the cells along its longest side."""
     if request.resolution is not None:
         return request.resolution
-    return SCENES[request.scene].resolution if request.scene in SCENES else max(scene.grid.shape)
+    as_named = request.scene in SCENES and not any(text.startswith("scene.") for text in request.sets)
+    return SCENES[request.scene].resolution if as_named else max(scene.grid.shape)
+
+
+def frames_of(plan: Plan) -> str:
+    return "1 frame" if plan.frames == 1 else f"{plan.frames} frames"
 
 
 def default_out(request: Request, scene: Scene, walls: str | None = None) -> Path:

@@ -115,7 +115,7 @@ def require_memory(scene: Scene, resolution: int, frames: int | None = None) -> 
 
 
 def gib(size: float) -> str:
-    return f"{size / 2**30:.3g} GiB"
+    return f"{size / 2**30:,.0f} GiB" if size >= 10 * 2**30 else f"{size / 2**30:.1f} GiB"
 
 
 def available_bytes() -> float | None:
