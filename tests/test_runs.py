@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import random
@@ -17,8 +18,9 @@ import pytest
 
 from unstick import cli
 from unstick.liquid.scene import Scene
+from unstick.runs.command import run_command
 from unstick.runs.memory import available_bytes, largest_that_fits, need
-from unstick.runs.settings import changes, scene_hash, settings_of
+from unstick.runs.settings import FREE, changes, scene_hash, settings_of
 from unstick.runs.stats import KEYS
 from unstick.scenes import load
 
@@ -392,6 +394,21 @@ def test_memory_is_near_the_estimate(tmp_path: Path, scene: str, resolution: int
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     peak = 1024 * int(done.stdout.splitlines()[-1])
     assert 0.7 * peak < need(load(scene, resolution=resolution), 3).bytes < 1.8 * peak
+
+
+def test_a_solver_that_cannot_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "run")
+    assert run("circle", "--resolution", "16", "--frames", "1", "--solver", "fft", "--out", out) == 2
+    assert "fft" in capfd.readouterr().err
+    assert run("circle", "--out", out, "--resume", "--solver", "mgpcg") == 0
+
+
+def test_the_page_knows_all_keys_and_options() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "runs.md").read_text()
+    assert all(f"`{key}`" in page for key in KEYS)
+    options = [name for name, parameter in inspect.signature(run_command).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    assert all(f"`--{name.replace('_', '-')}" in page for name in options)
+    assert all(f"`{key}`" in page for key in FREE if key not in ("scene.name", "scene.about"))
 
 
 def test_a_linear_solver_sticks(tmp_path: Path) -> None:

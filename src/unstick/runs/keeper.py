@@ -60,7 +60,7 @@ class Keeper:
         state = simulation.state
         regular = state.frame % self.every == 0
         late = time.monotonic() - self.saved_at > LONGEST
-        if state.frame > 0 and (regular or late or state.frame == self.last_frame):
+        if state.frame == self.last_frame or (state.frame > 0 and (regular or late)):
             self.save(state, simulation.scene.frame_time)
 
     def close(self) -> None:

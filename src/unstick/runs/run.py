@@ -16,7 +16,7 @@ from unstick.liquid.scene import Scene
 from unstick.liquid.simulation import Recorder, Simulation, StepsExceeded
 from unstick.liquid.state import State, with_margin
 from unstick.record.table import RECORDERS
-from unstick.result import SolveError
+from unstick.result import SolveError, UnsupportedSystem
 from unstick.runs.checkpoint import Stamp
 from unstick.runs.folder import RunFailed, RunFolder
 from unstick.runs.keeper import EVERY, Keeper, newest_good, places
@@ -215,7 +215,9 @@ def _steps(plan: Plan, simulation: Simulation, keeper: Keeper, stats: StatsFile,
     except Stopped:
         keeper.save(simulation.state, scene.frame_time)
         raise Stopped(f"Stopped after {_when(simulation.state)}, saved. Go on with: {plan.again}") from None
-    except (SolveError, StepsExceeded) as error:
+    except (SolveError, StepsExceeded, InvalidSystem, UnsupportedSystem) as error:
+        if simulation.state.step == 0 and not isinstance(error, SolveError):
+            raise  # asked for what cannot be, not a run that went wrong
         keeper.save(simulation.state, scene.frame_time)
         other = ""
         if isinstance(error, SolveError):
