@@ -24,7 +24,8 @@ def _neighbour(side, i, j, k, nx, ny, nz):
 
 @njit(cache=True, parallel=True)
 def start_at_surface(phi, fixed, low, high, h, mark, cells, value, count, planes):
-    """List the cells that keep their value: next to the surface, or `fixed`. mark: 1 there, 0 elsewhere."""
+    """List the cells that keep their value: next to the surface, or `fixed`. mark: 1 there, 0 elsewhere; later
+    the number of the layer that a cell came with."""
     nx, ny, nz = phi.shape
     for t in prange(planes.size):
         i = planes[t]
@@ -69,10 +70,22 @@ def put(phi, cells, value, first, count, planes):
             phi[i, cells[i, n] // nz, cells[i, n] % nz] = value[i, n]
 
 
+@njit(cache=True)
+def _side(phi, mark, i, j, k, layer):
+    """-1 if a neighbour of an earlier layer is liquid, else 1."""
+    nx, ny, nz = phi.shape
+    out = 1.0
+    for side in range(6):
+        p, q, m = _neighbour(side, i, j, k, nx, ny, nz)
+        if mark[p, q, m] != 0 and mark[p, q, m] < layer and phi[p, q, m] < 0.0:
+            out = -1.0
+    return out
+
+
 @njit(cache=True, parallel=True)
-def spread(phi, low, high, most, far, mark, cells, old, first, count, planes):
+def spread(phi, low, high, most, far, layer, mark, cells, old, first, count, planes):
     """The next layer: unmarked neighbours of the last one, where that is within `most`. Their old values are kept in `old`; cells of
-    unknown sign (NaN) take that of the neighbour that found them. All become +-far."""
+    unknown sign (NaN) are liquid if any neighbour of an earlier layer is. All become +-far."""
     nx, ny, nz = phi.shape
     after = count.copy()
     for t in prange(planes.size):
@@ -85,13 +98,12 @@ def spread(phi, low, high, most, far, mark, cells, old, first, count, planes):
                     p, q, m = _neighbour(side, source, j, k, nx, ny, nz)
                     if p != i or mark[p, q, m] != 0 or m < low[p, q] or m >= high[p, q]:
                         continue
-                    from_value = phi[source, j, k]
-                    if abs(from_value) >= most:
+                    if abs(phi[source, j, k]) >= most:
                         continue
-                    mark[p, q, m] = 2
+                    mark[p, q, m] = layer
                     was = phi[p, q, m]
                     cells[i, n] = q * nz + m
-                    old[i, n] = was if was == was else np.copysign(far, from_value)
+                    old[i, n] = was if was == was else far * _side(phi, mark, p, q, m, layer)
                     phi[p, q, m] = np.copysign(far, old[i, n])
                     n += 1
         after[i] = n

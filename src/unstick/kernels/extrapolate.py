@@ -203,7 +203,7 @@ def find_inflow(axis, u, v, w, us, vs, ws, moving, solid, snap, kz, wide, deep, 
         for j in range(ny):
             for k in range(nz):
                 # A distance changes by no more than the way: far from walls one corner tells all.
-                if solid[i, j, k] > wide or solid[i, j, k] < deep:
+                if solid[i, j, k] > wide or solid[i, j, k] < deep - wide:
                     continue
                 a = own[i, j, k] - (wall[i, j, k] if moving else 0.0)
                 b = _other(v if axis == 0 else u, i, j, k, axis, 1 if axis == 0 else 0)
@@ -211,7 +211,8 @@ def find_inflow(axis, u, v, w, us, vs, ws, moving, solid, snap, kz, wide, deep, 
                 if moving:
                     b -= _other(vs if axis == 0 else us, i, j, k, axis, 1 if axis == 0 else 0)
                     c -= _other(vs if axis == 2 else ws, i, j, k, axis, 1 if axis == 2 else 2)
-                if (a == 0.0 and b == 0.0 and c == 0.0) or face_mean(solid, i, j, k, axis, kz) > snap:
+                middle = face_mean(solid, i, j, k, axis, kz)
+                if (a == 0.0 and b == 0.0 and c == 0.0) or middle > snap or middle < deep:
                     continue
                 if by_face:
                     if valid[i, j, k] != 0:

@@ -17,38 +17,48 @@ _STEEP = 1.3  # slopes above this are brought back to one
 
 
 @njit(cache=True)
-def _solve(a, r, n):
-    """Solve the n x n symmetric positive definite system a x = r by Cholesky's factors, in place."""
+def _factor(a, ridge, n, low):
+    """Cholesky's factor of a symmetric matrix (its lower half) with `ridge` added to all of its diagonal but the first entry."""
     for i in range(n):
-        for j in range(i):
-            s = a[i, j]
+        for j in range(i + 1):
+            s = a[i, j] + (ridge if i == j and i > 0 else 0.0)
             for m in range(j):
-                s -= a[i, m] * a[j, m]
-            a[i, j] = s / a[j, j]
-        s = a[i, i]
-        for m in range(i):
-            s -= a[i, m] * a[i, m]
-        a[i, i] = np.sqrt(max(s, 1e-300))
-    for i in range(n):
-        s = r[i]
-        for m in range(i):
-            s -= a[i, m] * r[m]
-        r[i] = s / a[i, i]
-    for i in range(n - 1, -1, -1):
-        s = r[i]
-        for m in range(i + 1, n):
-            s -= a[m, i] * r[m]
-        r[i] = s / a[i, i]
+                s -= low[i, m] * low[j, m]
+            low[i, j] = np.sqrt(max(s, 1e-300)) if i == j else s / low[j, j]
 
 
 @njit(cache=True)
-def _plane(phi, kinds, i, j, k, kz, inverse_h, near, a, r):
+def _solve(a, r, total, n, low, x, e):
+    """Solve a x = r, n unknowns, with no slope in directions in which a says nothing (Tikhonov, iterated until no other direction
+    notices): `total` is a's first entry."""
+    _factor(a, 1e-5 * total, n, low)
+    x[:] = 0.0
+    for _ in range(5):
+        for i in range(n):
+            s = r[i]
+            for m in range(n):
+                s -= (a[i, m] if m <= i else a[m, i]) * x[m]
+            for m in range(i):
+                s -= low[i, m] * e[m]
+            e[i] = s / low[i, i]
+        for i in range(n - 1, -1, -1):
+            s = e[i]
+            for m in range(i + 1, n):
+                s -= low[m, i] * e[m]
+            e[i] = s / low[i, i]
+        for i in range(n):
+            x[i] += e[i]
+
+
+@njit(cache=True)
+def _plane(phi, kinds, i, j, k, kz, inverse_h, near, room):
     """Value in the cell (in cells) of the plane through the distances around it, by weighted least squares; (value, how many were used).
 
     Only cells in the open with a distance up to `near` count, with weights 1 / r^4.
     """
     nx, ny, nz = phi.shape
     n = 3 + kz
+    a, factor, r, e, b = room[:4], room[4:8], room[8], room[9], room[10]
     a[:, :] = 0.0
     r[:] = 0.0
     used = 0
@@ -86,14 +96,11 @@ def _plane(phi, kinds, i, j, k, kz, inverse_h, near, a, r):
     r[0] = mean
     if kz == 1:
         a[3, 0] = mz
-    # Too little for directions in which the cells do not spread to have a slope, and for the others nothing.
-    for m in range(1, n):
-        a[m, m] += 1e-13 * total
-    _solve(a, r, n)
-    steep = np.sqrt(r[1] * r[1] + r[2] * r[2] + (r[3] * r[3] if kz == 1 else 0.0))
-    value = r[0]
+    _solve(a, r, total, n, factor, b, e)
+    steep = np.sqrt(b[1] * b[1] + b[2] * b[2] + (b[3] * b[3] if kz == 1 else 0.0))
+    value = b[0]
     if steep > _STEEP:
-        value = (mean - (r[1] * mx + r[2] * my + (r[3] * mz if kz == 1 else 0.0)) / steep) / total
+        value = (mean - (b[1] * mx + b[2] * my + (b[3] * mz if kz == 1 else 0.0)) / steep) / total
     return value, used
 
 
@@ -155,7 +162,7 @@ def extend(phi, kinds, codes, start, low, high, kz, h, near, far, planes, fixed,
     for t in prange(planes.size):
         i = planes[t]
         n = 0
-        a, r = np.zeros((4, 4)), np.zeros(4)
+        room = np.zeros((11, 4))
         over = np.empty(nz, dtype=np.uint8)
         for j in range(ny):
             row = (i * ny + j) * nz
@@ -174,7 +181,7 @@ def extend(phi, kinds, codes, start, low, high, kz, h, near, far, planes, fixed,
                     around |= over[m]
                 value, used = 0.0, 0
                 if around & _NEAR != 0:
-                    value, used = _plane(phi, kinds, i, j, k, kz, inverse_h, near, a, r)
+                    value, used = _plane(phi, kinds, i, j, k, kz, inverse_h, near, room)
                 if used >= 3 + kz:
                     value *= h
                     fixed[i, j, k] = 1

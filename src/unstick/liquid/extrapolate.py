@@ -74,6 +74,8 @@ def constrain(velocity: FaceField, grid: Grid, walls: WallState, valid: Valid | 
     loose = read_walls(walls.separating, grid)
     still = np.zeros((1, 1, 1))
     wall = (still, still, still) if walls.velocity is None else walls.velocity.components
+    u, v, w = velocity.components
+    us, vs, ws = wall
     none = np.zeros((1, 1, 1), dtype=np.uint8)
     found: list[tuple[Array, Array, Array, Array, Array]] = []
     for axis in range(grid.dimension):
@@ -83,7 +85,7 @@ def constrain(velocity: FaceField, grid: Grid, walls: WallState, valid: Valid | 
         change = np.empty(cells.shape)
         count = np.zeros(shape[0], dtype=np.int64)
         kernels.find_inflow(
-            axis, *velocity.components, *wall, walls.velocity is not None, solid, snap, kz, WIDE * grid.spacing, -DEEP * grid.spacing,
+            axis, u, v, w, us, vs, ws, walls.velocity is not None, solid, snap, kz, WIDE * grid.spacing, -DEEP * grid.spacing,
             none if valid is None else valid[axis], valid is not None, loose, planes, cells, change, count,
         )  # fmt: skip
         found.append((velocity.components[axis], cells, change, count, planes))

@@ -13,6 +13,7 @@ from unstick.kernels import eikonal as kernels
 from unstick.liquid.planes import in_turn
 
 FAR = 1e6  # cells
+MOST_LAYERS = 255  # what a byte can count
 AGREE = 0.25  # cells within which an old value is as good as a new one
 
 
@@ -67,8 +68,8 @@ def spread_out(
             if moved.max() <= effort.settled * h:
                 break
 
-    while True:
-        kernels.spread(phi, low, high, most, far, mark, cells, old, first, count, planes)
+    for layer in range(2, MOST_LAYERS):
+        kernels.spread(phi, low, high, most, far, layer, mark, cells, old, first, count, planes)
         if not (count > first).any():
             break
         relax(effort.layer)
