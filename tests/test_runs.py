@@ -51,6 +51,11 @@ def process(*words: str, cwd: Path, limit: int | None = None) -> subprocess.Pope
     )
 
 
+def finish(running: subprocess.Popen[str]) -> int:
+    running.communicate(timeout=300)
+    return running.returncode
+
+
 def lines(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (directory / "stats.jsonl").read_text().splitlines()]
 
@@ -163,11 +168,11 @@ def test_killed_at_five_moments_pictures_too(tmp_path: Path, threads: int) -> No
     rng = random.Random(threads)
     words = ("circle", "--resolution", "32", "--frames", "12", "--threads", str(threads))
     straight, out = tmp_path / "straight", tmp_path / "run"
-    assert process(*words, "--out", str(straight), cwd=tmp_path).wait() == 0
+    assert finish(process(*words, "--out", str(straight), cwd=tmp_path)) == 0
     steps = len(lines(straight))
     for part in range(5):
         kill(out, words, part * steps // 5, rng.uniform(0.0, 0.3)).communicate()
-    assert process(*words, "--out", str(out), "--resume", cwd=tmp_path).wait() == 0
+    assert finish(process(*words, "--out", str(out), "--resume", cwd=tmp_path)) == 0
     for directory in (straight, out):
         assert cli.run(["render", str(directory), "--no-film"]) == 0
     assert any(name.endswith(".png") for name in content(straight))
