@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numba
+import numpy as np
 
 from unstick.bench.harness import cpu_seconds, wall_seconds
 from unstick.kernels import triad
@@ -23,6 +24,16 @@ def triad_speed_up(threads: int) -> float:
     triad.triad(a, b, c, 0.5)
     one, many = wall_seconds(lambda: triad.triad(a, b, c, 0.5), (1, threads))
     return one / many
+
+
+def plain_loop(dtype: type, threads: int) -> tuple[float, float]:
+    """Of a plain loop over seven long arrays, one of which is written: CPU nanoseconds per byte that moves on one thread, and how many
+    times as fast it is on several. No kernel that moves as many arrays can be expected to do better."""
+    vectors = [np.ones(ELEMENTS // 4, dtype=dtype) for _ in range(7)]
+    triad.seven(*vectors)
+    moved = 8 * vectors[0].nbytes
+    one, many = wall_seconds(lambda: triad.seven(*vectors), (1, threads))
+    return cpu_seconds(lambda: triad.seven(*vectors), 6) / moved * 1e9, one / many
 
 
 def available_threads() -> int:

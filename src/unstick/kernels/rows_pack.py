@@ -67,3 +67,10 @@ def convert(source, target, begin, end):
     for task in prange((end - begin + chunk - 1) // chunk):
         for at in range(begin + task * chunk, min(end, begin + (task + 1) * chunk)):
             target[at] = source[at]
+
+
+@njit(parallel=True, cache=True)
+def touch(memory, page):
+    """Write to each page of fresh memory, so that all threads share the work of the system, which clears a page when it is first used."""
+    for at in prange((memory.size + page - 1) // page):
+        memory[at * page] = 0

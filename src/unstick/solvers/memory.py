@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unstick.kernels.rows_pack import touch
 from unstick.problem import Array
 
 LARGE = 1 << 20  # bytes
@@ -24,4 +25,6 @@ def zeros(count: int, dtype: Any) -> Array:
         region.madvise(mmap.MADV_HUGEPAGE)
     whole = np.frombuffer(region, dtype=np.uint8)
     shift = -whole.ctypes.data % PAGE
-    return whole[shift : shift + size].view(dtype)
+    found = whole[shift : shift + size]
+    touch(found, PAGE)
+    return found.view(dtype)

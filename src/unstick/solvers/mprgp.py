@@ -88,7 +88,7 @@ class MPRGP(Solver):
                     p = free - dot(free, Ap) / curvature * p
                 else:
                     if math.isfinite(room):
-                        x = _project(bound, x - room * p)
+                        x = _reach(bound, x, p, room)
                         g = g - room * Ap
                         free, chopped = _split(bound, x, g)
                     x = _project(bound, x - longest * free)
@@ -137,6 +137,15 @@ def _feasible(bound: Array, x: Array, p: Array) -> float:
     """The largest t with x - t p >= 0 on the bounds."""
     hits = bound & (p > 0.0)
     return float(np.min(x[hits] / p[hits])) if hits.any() else math.inf
+
+
+def _reach(bound: Array, x: Array, p: Array, room: float) -> Array:
+    """x - room p, where the rows that stop the step come to stand on their bound exactly: a rounding error beside it would stop the
+    next step at once, or not, as luck and the units have it."""
+    after = _project(bound, x - room * p)
+    hits = np.flatnonzero(bound & (p > 0.0))
+    after[hits[x[hits] / p[hits] <= room]] = 0.0
+    return after
 
 
 def _largest_eigenvalue(ptr: Array, idx: Array, val: Array) -> float:
