@@ -7,6 +7,7 @@ import numpy as np
 
 from unstick.bench.harness import cpu_seconds, wall_seconds
 from unstick.kernels import triad
+from unstick.problem import Array
 
 ELEMENTS = 16 << 20
 
@@ -29,7 +30,7 @@ def triad_speed_up(threads: int) -> float:
 def plain_loop(dtype: type, threads: int) -> tuple[float, float]:
     """Of a plain loop over seven long arrays, one of which is written: CPU nanoseconds per byte that moves on one thread, and how many
     times as fast it is on several. No kernel that moves as many arrays can be expected to do better."""
-    vectors = [np.ones(ELEMENTS // 4, dtype=dtype) for _ in range(7)]
+    vectors: list[Array] = [np.ones(ELEMENTS // 4, dtype=dtype) for _ in range(7)]
     triad.seven(*vectors)
     moved = 8 * vectors[0].nbytes
     one, many = wall_seconds(lambda: triad.seven(*vectors), (1, threads))
