@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-ZERO, ONE = np.uint64(0), np.uint64(1)
+ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 FUSED = {"contract"}
 EDGE = 1e-9  # of a cell: how near to the last point of a lattice a point may come
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def place(f, top):
     """(index, part): the lattice point below f, and where f stands between it and the next; `top` is `top_of` the lattice's size."""
     f = f if f > 0.0 else 0.0  # this way round NaN becomes zero
@@ -24,19 +24,48 @@ def place(f, top):
     return np.uint64(i), f - i
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
+def place_inside(f, last):
+    """`place` for a point that is known to lie inside: a tenth less time in loops over particles. Other points give nonsense, but no
+    index leaves the arrays. `last` is the number of the last lattice point with a next one."""
+    i = np.uint64(np.int64(f))
+    i = i if i < last else last
+    return i, f - np.int64(i)
+
+
+@njit(cache=True)
+def lasts(shape):
+    """`last` of the faces along each axis, and of the cells along each axis."""
+    nx, ny, nz = np.uint64(shape[0]), np.uint64(shape[1]), np.uint64(shape[2])
+    return (nx - ONE, ny - ONE, nz - ONE), (max(nx, TWO) - TWO, max(ny, TWO) - TWO, max(nz, TWO) - TWO)
+
+
+@njit(cache=True, fastmath=FUSED, forceinline=True)
+def spots_inside(x, y, z, full, half):
+    """`spots` for a point that is known to lie inside, at least half a cell from the sides."""
+    return (
+        place_inside(x, full[0]),
+        place_inside(y, full[1]),
+        place_inside(z, full[2]),
+        place_inside(x - 0.5, half[0]),
+        place_inside(y - 0.5, half[1]),
+        place_inside(z - 0.5, half[2]),
+    )
+
+
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def top_of(size):
     """The largest coordinate from which the next lattice point still exists; 0 where there is only one."""
     return max(size - 1 - EDGE, 0.0)
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def between(a, b, t):
     """The part t of the way from a to b."""
     return (1.0 - t) * a + t * b
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def linear(a, i, j, k, kz, r, s, t):
     """Trilinear value at the parts (r, s, t) of the box above (i, j, k)."""
     i1, j1, k1 = i + ONE, j + ONE, k + kz
@@ -45,7 +74,7 @@ def linear(a, i, j, k, kz, r, s, t):
     return between(low, high, r)
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def linear_slope(a, i, j, k, kz, r, s, t):
     """(value, its derivatives by r, s, t) of the trilinear interpolation."""
     i1, j1, k1 = i + ONE, j + ONE, k + kz
@@ -59,14 +88,14 @@ def linear_slope(a, i, j, k, kz, r, s, t):
     return low + r * by_r, by_r, g0 + r * (g1 - g0), d0 + r * (d1 - d0)
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def tops(shape):
     """`top_of` the faces along each axis, and of the cells along each axis."""
     nx, ny, nz = shape
     return (top_of(nx + 1), top_of(ny + 1), top_of(nz + 1)), (top_of(nx), top_of(ny), top_of(nz))
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def spots(x, y, z, full, half):
     """`place` among faces and among cell centres along each axis; a face has its own axis from the first, the others from the second."""
     return (
@@ -79,7 +108,7 @@ def spots(x, y, z, full, half):
     )
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def velocity_at(u, v, w, x, y, z, full, half, kz):
     """The staggered velocity at a point, trilinear in each component; (u, v, 0) in 2D."""
     (i, r), (j, s), (k, t), (ic, rc), (jc, sc), (kc, tc) = spots(x, y, z, full, half)
@@ -89,25 +118,36 @@ def velocity_at(u, v, w, x, y, z, full, half, kz):
     return ux, uy, uz
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
+def put_velocity(out, q, u, v, w, x, y, z, full, half, kz):
+    """As `velocity_at`, into row q of `out` (whose last entry stays as it is in 2D). Storing each component before the next is
+    looked up keeps everything in registers: a third less time in loops over particles."""
+    (i, r), (j, s), (k, t), (ic, rc), (jc, sc), (kc, tc) = spots(x, y, z, full, half)
+    out[q, 0] = linear(u, i, jc, kc, kz, r, sc, tc)
+    out[q, 1] = linear(v, ic, j, kc, kz, rc, s, tc)
+    if kz > ZERO:
+        out[q, 2] = linear(w, ic, jc, k, kz, rc, sc, t)
+
+
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def cubic_weights(i, t, size):
     """(first, count, four weights) of the cubic through the four points around; of the straight line in the outermost intervals,
     where there are no four, and of the only point where there is one."""
     if size == 1:
         return i, 1, 1.0, 0.0, 0.0, 0.0
-    if i == ZERO or i + np.uint64(2) >= np.uint64(size):
+    if i == ZERO or i + TWO >= np.uint64(size):
         return i, 2, 1.0 - t, t, 0.0, 0.0
     p, m, q = t + 1.0, t - 1.0, t - 2.0
     return i - ONE, 4, -t * m * q / 6.0, 0.5 * p * m * q, -0.5 * p * t * q, p * t * m / 6.0
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def pick(c, w0, w1, w2, w3):
     """The weight with that number."""
     return w0 if c == 0 else (w1 if c == 1 else (w2 if c == 2 else w3))
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def cubic(a, i, j, k, r, s, t, limited):
     """Cubic in each direction (Lagrange), exact for polynomials of third degree; `limited` to the range of the box's corners."""
     nx, ny, nz = a.shape
@@ -129,7 +169,7 @@ def cubic(a, i, j, k, r, s, t, limited):
     return total
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def corners(a, i, j, k, kz):
     """Smallest and largest value at the corners of the box above (i, j, k)."""
     least = most = a[i, j, k]

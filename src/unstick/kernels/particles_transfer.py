@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from unstick.kernels.interpolate import FUSED, ONE, linear_slope, spots, tops, velocity_at
+from unstick.kernels.interpolate import FUSED, ONE, lasts, linear, linear_slope, put_velocity, spots_inside, tops
 
 SLAB = 4  # planes of cells
 CHUNK = 1 << 12  # particles that one thread takes at a time
@@ -39,13 +39,13 @@ def clear(pair, start, shape):
                     pair[i, j, k, 1] = 0.0
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def add(pair, i, j, k, weight, value):
     pair[i, j, k, 0] += weight * value
     pair[i, j, k, 1] += weight
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def add_constant(pair, i, j, k, kz, r, s, t, u):
     """One particle's velocity on the eight faces around it."""
     i1, j1, k1 = i + ONE, j + ONE, k + kz
@@ -61,7 +61,7 @@ def add_constant(pair, i, j, k, kz, r, s, t, u):
     add(pair, i1, j1, k1, high * t, u)
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def add_affine(pair, i, j, k, kz, r, s, t, u, a, b, c):
     """One particle's velocity field u + (a, b, c) . (x - x_p), lengths in cells, on the eight faces around it."""
     i1, j1, k1 = i + ONE, j + ONE, k + kz
@@ -85,7 +85,7 @@ def splat(pu, pv, pw, position, velocity, base, start, shape, origin, inverse, k
     """Add all particles' velocities."""
     x0, y0, z0 = origin
     u0, v0, w0 = base
-    full, half = tops(shape)
+    full, half = lasts(shape)
     dz = np.uint64(kz)
     slabs, plane = (shape[0] + SLAB - 1) // SLAB, shape[1] * shape[2]
     for colour in range(2):
@@ -94,7 +94,7 @@ def splat(pu, pv, pw, position, velocity, base, start, shape, origin, inverse, k
             begin, end = start[first * plane], start[min(first + SLAB, shape[0]) * plane]
             for q in range(np.uint64(begin), np.uint64(end)):
                 x, y, z = (position[q, 0] - x0) * inverse, (position[q, 1] - y0) * inverse, (position[q, 2] - z0) * inverse
-                (i, r), (j, s), (k, t), (ic, rc), (jc, sc), (kc, tc) = spots(x, y, z, full, half)
+                (i, r), (j, s), (k, t), (ic, rc), (jc, sc), (kc, tc) = spots_inside(x, y, z, full, half)
                 add_constant(pu, i, jc, kc, dz, r, sc, tc, velocity[q, 0] - u0)
                 add_constant(pv, ic, j, kc, dz, rc, s, tc, velocity[q, 1] - v0)
                 if kz > 0:
@@ -106,7 +106,7 @@ def splat_affine(pu, pv, pw, position, velocity, affine, base, start, shape, ori
     """As `splat`, for particles that carry the gradient of their velocity (Jiang et al. 2015, section 5.3)."""
     x0, y0, z0 = origin
     u0, v0, w0 = base
-    full, half = tops(shape)
+    full, half = lasts(shape)
     dz = np.uint64(kz)
     h = 1.0 / inverse
     slabs, plane = (shape[0] + SLAB - 1) // SLAB, shape[1] * shape[2]
@@ -116,7 +116,7 @@ def splat_affine(pu, pv, pw, position, velocity, affine, base, start, shape, ori
             begin, end = start[first * plane], start[min(first + SLAB, shape[0]) * plane]
             for q in range(np.uint64(begin), np.uint64(end)):
                 x, y, z = (position[q, 0] - x0) * inverse, (position[q, 1] - y0) * inverse, (position[q, 2] - z0) * inverse
-                (i, r), (j, s), (k, t), (ic, rc), (jc, sc), (kc, tc) = spots(x, y, z, full, half)
+                (i, r), (j, s), (k, t), (ic, rc), (jc, sc), (kc, tc) = spots_inside(x, y, z, full, half)
                 a, b, c = h * affine[q, 0, 0], h * affine[q, 0, 1], h * affine[q, 0, 2]
                 add_affine(pu, i, jc, kc, dz, r, sc, tc, velocity[q, 0] - u0, a, b, c)
                 a, b, c = h * affine[q, 1, 0], h * affine[q, 1, 1], h * affine[q, 1, 2]
@@ -157,16 +157,17 @@ def change(before, after, flip, start, shape, out):
 def gather(position, velocity, u, v, w, keep, shape, origin, inverse, kz):
     """Particle velocities: the part `keep` of what they are, and the grid's field interpolated."""
     x0, y0, z0 = origin
-    full, half = tops(shape)
+    full, half = lasts(shape)
     dz = np.uint64(kz)
     n = position.shape[0]
     for c in prange((n + CHUNK - 1) // CHUNK):
         for q in range(np.uint64(c * CHUNK), np.uint64(min(n, (c + 1) * CHUNK))):
             x, y, z = (position[q, 0] - x0) * inverse, (position[q, 1] - y0) * inverse, (position[q, 2] - z0) * inverse
-            ux, uy, uz = velocity_at(u, v, w, x, y, z, full, half, dz)
-            velocity[q, 0] = keep * velocity[q, 0] + ux
-            velocity[q, 1] = keep * velocity[q, 1] + uy
-            velocity[q, 2] = keep * velocity[q, 2] + uz
+            (i, r), (j, s), (k, t), (ic, rc), (jc, sc), (kc, tc) = spots_inside(x, y, z, full, half)
+            velocity[q, 0] = keep * velocity[q, 0] + linear(u, i, jc, kc, dz, r, sc, tc)
+            velocity[q, 1] = keep * velocity[q, 1] + linear(v, ic, j, kc, dz, rc, s, tc)
+            if kz > 0:
+                velocity[q, 2] = keep * velocity[q, 2] + linear(w, ic, jc, k, dz, rc, sc, t)
 
 
 @njit(cache=True, parallel=True, fastmath=FUSED)
@@ -179,10 +180,10 @@ def interpolate(position, velocity, u, v, w, shape, origin, inverse, kz):
     for c in prange((n + CHUNK - 1) // CHUNK):
         for q in range(np.uint64(c * CHUNK), np.uint64(min(n, (c + 1) * CHUNK))):
             x, y, z = (position[q, 0] - x0) * inverse, (position[q, 1] - y0) * inverse, (position[q, 2] - z0) * inverse
-            velocity[q, 0], velocity[q, 1], velocity[q, 2] = velocity_at(u, v, w, x, y, z, full, half, dz)
+            put_velocity(velocity, q, u, v, w, x, y, z, full, half, dz)
 
 
-@njit(cache=True, fastmath=FUSED)
+@njit(cache=True, fastmath=FUSED, forceinline=True)
 def set_affine(affine, q, a, inverse, by_x, by_y, by_z):
     affine[q, a, 0] = by_x * inverse
     affine[q, a, 1] = by_y * inverse
@@ -193,13 +194,13 @@ def set_affine(affine, q, a, inverse, by_x, by_y, by_z):
 def gather_affine(position, velocity, affine, u, v, w, shape, origin, inverse, kz):
     """Particle velocities interpolated, with their gradients c_a = sum_i grad w_i u_i (Jiang et al. 2015, section 5.3)."""
     x0, y0, z0 = origin
-    full, half = tops(shape)
+    full, half = lasts(shape)
     dz = np.uint64(kz)
     n = position.shape[0]
     for c in prange((n + CHUNK - 1) // CHUNK):
         for q in range(np.uint64(c * CHUNK), np.uint64(min(n, (c + 1) * CHUNK))):
             x, y, z = (position[q, 0] - x0) * inverse, (position[q, 1] - y0) * inverse, (position[q, 2] - z0) * inverse
-            (i, r), (j, s), (k, t), (ic, rc), (jc, sc), (kc, tc) = spots(x, y, z, full, half)
+            (i, r), (j, s), (k, t), (ic, rc), (jc, sc), (kc, tc) = spots_inside(x, y, z, full, half)
             velocity[q, 0], by_x, by_y, by_z = linear_slope(u, i, jc, kc, dz, r, sc, tc)
             set_affine(affine, q, 0, inverse, by_x, by_y, by_z)
             velocity[q, 1], by_x, by_y, by_z = linear_slope(v, ic, j, kc, dz, rc, s, tc)

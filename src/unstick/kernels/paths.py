@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from unstick.kernels.interpolate import FUSED, cubic, linear, place, top_of, tops, velocity_at
+from unstick.kernels.interpolate import FUSED, cubic, linear, place, put_velocity, top_of, tops, velocity_at
 
 BLOCK = 512  # particles that one thread takes at a time
 
@@ -41,7 +41,7 @@ def stage(position, first, count, slope, c, u, v, w, full, half, origin, inverse
         x = (position[q, 0] - x0) * inverse + c * slope[m, 0]
         y = (position[q, 1] - y0) * inverse + c * slope[m, 1]
         z = (position[q, 2] - z0) * inverse + c * slope[m, 2]
-        out[m, 0], out[m, 1], out[m, 2] = velocity_at(u, v, w, x, y, z, full, half, kz)
+        put_velocity(out, m, u, v, w, x, y, z, full, half, kz)
 
 
 @njit(cache=True, parallel=True, fastmath=FUSED)
