@@ -1,5 +1,7 @@
 """The structured kernels against plain NumPy and SciPy twins, on boxes of every parity, in 2D and 3D."""
 
+import mmap
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +10,7 @@ from unstick.kernels import rows_watch
 from unstick.kernels.rows_cycle import v_cycle
 from unstick.problem import Stencil
 from unstick.solvers.ledger import Ledger
+from unstick.solvers.memory import LARGE, PAGE, zeros
 from unstick.solvers.rows import (
     contact_cells,
     couplings,
@@ -66,6 +69,17 @@ def strips(box, seed, tuning=None):
         contact_at=contact_cells(layout, fine, levels),
     )
     return A, b, contact, size, run
+
+
+@pytest.mark.parametrize("count", [10, LARGE // 8, LARGE // 4 + 3])
+def test_large_vectors_are_zero_and_begin_at_a_large_page(count):
+    found = zeros(count, np.float64)
+    assert found.shape == (count,) and found.dtype == np.float64 and not found.any()
+    if found.nbytes >= LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        assert found.ctypes.data % PAGE == 0
+    found[:] = 1.0
+    again = zeros(count, np.float64)
+    assert not again.any() and not np.shares_memory(found, again)
 
 
 def on_box(run, values, box):
