@@ -128,6 +128,15 @@ def clip(d, p, x, contact, hit, off, span, blocks, first, last, part):
         part[block] = clipped
 
 
+@njit(cache=True)
+def cells_of(hit, place, begin, end):
+    """How many cells the marked rows among begin..end hold."""
+    pairs = 0
+    for row in range(begin, end):
+        pairs += place[3, row] if hit[row] else 0
+    return 2 * pairs
+
+
 @njit(parallel=True, cache=True)
 def slope(d, x, before, after, hit, wx, wy, wz, e, off, nbr, par, span, blocks, first, last, width, part):
     """By block: d . r and d . A d for the exact line search along d, where `before` is r = g - A p and `after` is r - A x.

@@ -240,8 +240,8 @@ class Run:
             after, before = self.residuals(level)
             matrix = self.matrix(p)
             rows_contact.slope(d, v, before, after, hit, *matrix, off, nbr, par, span, *blocks, self.layout.width, part)
-            rows = slice(int(self.layout.begin[level]), int(self.layout.begin[level + 1]))
-            share = 2 * np.dot(self.layout.place[3, rows], hit[rows]) / max(int(self.layout.cells[level]), 1)
+            begin, end = int(self.layout.begin[level]), int(self.layout.begin[level + 1])
+            share = rows_contact.cells_of(hit, self.layout.place, begin, end) / max(int(self.layout.cells[level]), 1)
             self.ledger.spend("matvecs", share * self.nnz[level])
             up, curve = part[cut, :2].sum(axis=0)
             alpha = min(1.0, up / curve) if up > 0 and curve > 0 else 0.0
