@@ -257,6 +257,23 @@ def test_a_void_is_filled_with_the_velocity_around(dimension, affine):
     assert len(np.unique(sub, axis=0)) == len(sub)  # one in each sub-cell that was empty
 
 
+@pytest.mark.parametrize("per_axis", [1, 2, 3, 4])
+def test_a_void_beside_clumps_is_half_filled(per_axis):
+    """Particles that clump leave voids; filling those to the brim would add particles for ever."""
+    grid, numerics = padded(9, 8), Numerics(particles_per_axis=per_axis, transfer="flip")
+    particles = seed((FULL[2],), grid, box_walls(grid), numerics)
+    void, beside = centre_of(grid, 3, 3), [centre_of(grid, *c) for c in ((2, 3), (4, 3), (3, 2), (3, 4))]
+    cells = cells_of(grid, particles.position)
+    particles.position[cells == void, 0] += grid.spacing * np.resize([1.0, -1.0], per_axis**2)
+    state = State(grid, particles, np.full(grid.shape3, -1.0), random_field(grid), step=1)
+    n = len(particles)
+    reseed(particles, state, box_walls(grid), numerics)
+    counts = np.bincount(cells_of(grid, particles.position), minlength=int(np.prod(grid.shape3)))
+    assert counts[void] == (per_axis**2 + 1) // 2
+    assert len(particles) == n + counts[void]
+    assert counts[beside].sum() == 5 * per_axis**2
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_liquid_that_leaves_a_wall_is_not_held_there(axis):
     """All cells along a wall run empty together in one step: that is a gap, though the distance of the last step calls it deep."""

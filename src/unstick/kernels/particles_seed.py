@@ -97,6 +97,19 @@ def held_by(start, shape, i, j, k):
 
 
 @njit(cache=True)
+def around(start, shape, solid, per_axis, kz, i, j, k):
+    """(particles, how many there should be) in a cell and the cells beside it together; crowds count as what they may keep."""
+    there, wanted = held_by(start, shape, i, j, k), room(solid, i, j, k, per_axis, kz)
+    for axis in range(2 + kz):
+        for way in range(-1, 2, 2):
+            a, b, c = i + way * (axis == 0), j + way * (axis == 1), k + way * (axis == 2)
+            here = room(solid, a, b, c, per_axis, kz)
+            wanted += here
+            there += min(held_by(start, shape, a, b, c), 2 * here)
+    return there, wanted
+
+
+@njit(cache=True)
 def judge(start, shape, phi, solid, deep_phi, per_axis, kz, i, j, k):
     """VOID, CROWD or 0: whether particles must be added to a cell, or taken from it.
 
@@ -107,18 +120,9 @@ def judge(start, shape, phi, solid, deep_phi, per_axis, kz, i, j, k):
     count = held_by(start, shape, i, j, k)
     if count > 2 * nominal:
         return CROWD
-    if not phi[i, j, k] < deep_phi or 2 * count >= nominal:
+    if not phi[i, j, k] < deep_phi or 2 * count >= nominal or 2 * count >= room(solid, i, j, k, per_axis, kz):
         return 0
-    own = room(solid, i, j, k, per_axis, kz)
-    if 2 * count >= own:
-        return 0
-    there, wanted = count, own
-    for axis in range(2 + kz):
-        for way in range(-1, 2, 2):
-            a, b, c = i + way * (axis == 0), j + way * (axis == 1), k + way * (axis == 2)
-            here = room(solid, a, b, c, per_axis, kz)
-            wanted += here
-            there += min(held_by(start, shape, a, b, c), 2 * here)
+    there, wanted = around(start, shape, solid, per_axis, kz, i, j, k)
     return VOID if there >= ENCLOSED * wanted else 0
 
 
@@ -166,7 +170,10 @@ def sub_cell(position, q, i, j, k, origin, inverse, per_axis, kz):
 
 @njit(cache=True, parallel=True, fastmath=FUSED)
 def fill_voids(void, start, shape, margin, order, position, solid, seed, step, per_axis, jitter, origin, inverse, kz, added, number):
-    """Points, in cells of the domain, for the empty sub-cells of voids, until a cell holds what it should."""
+    """Points, in cells of the domain, for empty sub-cells of voids: as many as are missing in the cell and those beside it together.
+
+    Where those beside it are too full, half of the nominal number must do: else every clump, once it has left a void, would stay.
+    """
     deep = per_axis if kz > 0 else 1
     nominal = per_axis * per_axis * deep
     tx, ty, tz = top_of(solid.shape[0]), top_of(solid.shape[1]), top_of(solid.shape[2])
@@ -177,9 +184,13 @@ def fill_voids(void, start, shape, margin, order, position, solid, seed, step, p
         taken = np.zeros(nominal, dtype=np.uint8)
         for q in range(start[c], start[c + 1]):
             taken[sub_cell(position, order[q], i, j, k, origin, inverse, per_axis, kz)] = 1
-        free = nominal - (start[c + 1] - start[c])
+        count = start[c + 1] - start[c]
+        there, wanted = around(start, shape, solid, per_axis, kz, i, j, k)
+        free = min(nominal - count, max(wanted - there, (nominal + 1) // 2 - count))
+        first = int(nominal * draw(seed, step, i - mx, j - mx, k - mz, 3 * nominal))
         found = 0
-        for m in range(nominal):
+        for n in range(nominal):
+            m = (first + n * (nominal // 2 + 1)) % nominal  # all of them, as the stride has no factor in common with their number
             if taken[m] == 0 and found < free:
                 p, r, s = m // (per_axis * deep), (m // deep) % per_axis, m % deep
                 x, y, z = jittered(seed, step, i - mx, j - mx, k - mz, p, r, s, m, per_axis, jitter, kz)
