@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from unstick.kernels.interpolate import FUSED, linear, place, top_of
+from unstick.kernels.interpolate import FUSED, corners, linear, place, top_of
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -72,12 +72,10 @@ def fill_cells(cells, seed, per_axis, jitter, fold, kz, position, side):
 @njit(cache=True)
 def room(solid, i, j, k, per_axis, kz):
     """How many sub-cells of a cell have their middle in the open."""
-    k1 = k + kz
-    least = min(
-        min(min(solid[i, j, k], solid[i + 1, j, k]), min(solid[i, j + 1, k], solid[i + 1, j + 1, k])),
-        min(min(solid[i, j, k1], solid[i + 1, j, k1]), min(solid[i, j + 1, k1], solid[i + 1, j + 1, k1])),
-    )
+    least, most = corners(solid, np.uint64(i), np.uint64(j), np.uint64(k), np.uint64(kz))
     deep = per_axis if kz > 0 else 1
+    if most <= 0.0:
+        return 0
     if least >= 0.0:
         return per_axis * per_axis * deep
     count = 0
@@ -127,32 +125,32 @@ def judge(start, shape, phi, solid, deep_phi, per_axis, kz, i, j, k):
 
 
 @njit(cache=True, parallel=True)
-def count_cells(start, shape, margin, phi, solid, deep_phi, per_axis, kz, voids, crowds):
-    """Voids and crowds in each plane of the domain."""
+def mark_cells(start, shape, margin, phi, solid, deep_phi, per_axis, kz, mark, voids, crowds):
+    """`judge` for all cells of the domain, and the number of voids and crowds in each plane of it."""
     nx, ny, nz = shape
     for i in prange(margin, nx - margin):
         for j in range(margin, ny - margin):
             for k in range(margin * kz, nz - margin * kz):
                 what = judge(start, shape, phi, solid, deep_phi, per_axis, kz, i, j, k)
+                mark[i, j, k] = what
                 voids[i] += what == VOID
                 crowds[i] += what == CROWD
 
 
 @njit(cache=True, parallel=True)
-def list_cells(start, shape, margin, phi, solid, deep_phi, per_axis, kz, void_at, crowd_at, void, crowd):
-    """The same cells, listed plane by plane; `void_at` and `crowd_at` say where a plane begins."""
-    nx, ny, nz = shape
+def list_cells(mark, margin, kz, void_at, crowd_at, void, crowd):
+    """The marked cells, plane by plane; `void_at` and `crowd_at` say where a plane begins."""
+    nx, ny, nz = mark.shape
     for i in prange(margin, nx - margin):
         a, b = void_at[i], crowd_at[i]
         if void_at[i + 1] == a and crowd_at[i + 1] == b:
             continue
         for j in range(margin, ny - margin):
             for k in range(margin * kz, nz - margin * kz):
-                what = judge(start, shape, phi, solid, deep_phi, per_axis, kz, i, j, k)
-                if what == VOID:
+                if mark[i, j, k] == VOID:
                     void[a, 0], void[a, 1], void[a, 2] = i, j, k
                     a += 1
-                elif what == CROWD:
+                elif mark[i, j, k] == CROWD:
                     crowd[b, 0], crowd[b, 1], crowd[b, 2] = i, j, k
                     b += 1
 

@@ -99,3 +99,13 @@ def rearrange(values, order, out):
                 out[q, m] = values[source, m]
                 out[q, m + ONE] = values[source, m + ONE]
                 out[q, m + ONE + ONE] = values[source, m + ONE + ONE]
+
+
+@njit(cache=True, parallel=True)
+def copy_rows(values, out):
+    """The rows of `values` to the first ones of `out`, or as many as `out` has."""
+    n, width = min(values.shape[0], out.shape[0]), values.shape[1]
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        for q in range(np.uint64(c * CHUNK), np.uint64(min(n, (c + 1) * CHUNK))):
+            for m in range(np.uint64(width)):
+                out[q, m] = values[q, m]

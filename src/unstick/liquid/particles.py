@@ -155,14 +155,14 @@ def reseed(particles: Particles, state: State, solid_phi: Array, numerics: Numer
     grid = state.grid
     shape, per_axis, kz = grid.shape3, numerics.particles_per_axis, grid.dimension - 2
     order, index = order_by_cell(particles.position, grid)
-    looked = (index.start, shape, MARGIN, state.phi, solid_phi, -grid.spacing, per_axis, kz)
+    mark = np.empty(shape, dtype=np.uint8)
     voids, crowds = np.zeros((2, shape[0]), dtype=np.int64)
-    seeding.count_cells(*looked, voids, crowds)
+    seeding.mark_cells(index.start, shape, MARGIN, state.phi, solid_phi, -grid.spacing, per_axis, kz, mark, voids, crowds)
     if not voids.any() and not crowds.any():
         return
     void_at, crowd_at = (np.concatenate([[0], np.cumsum(count)]) for count in (voids, crowds))
     void, crowd = (np.empty((at[-1], 3), dtype=np.int64) for at in (void_at, crowd_at))
-    seeding.list_cells(*looked, void_at, crowd_at, void, crowd)
+    seeding.list_cells(mark, MARGIN, kz, void_at, crowd_at, void, crowd)
 
     gone = _thin(particles, order, index, crowd, numerics)
     points = _fill(particles, order, index, void, state.step, solid_phi, numerics)
@@ -207,4 +207,7 @@ def _replace(particles: Particles, gone: Array, fresh: Particles) -> None:
         values, new = getattr(particles, name), getattr(fresh, name)
         values[gone[:reused]] = new[:reused]
         values[empty[empty < total]] = values[stay]
-        setattr(particles, name, np.concatenate([values[:total], new[reused:]]))
+        out = np.empty((total + len(new) - reused, *values.shape[1:]))
+        sorting.copy_rows(values.reshape(n, -1), out.reshape(len(out), -1))
+        out[total:] = new[reused:]
+        setattr(particles, name, out)
