@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unstick.liquid.advect import PATHS, advect_faces, move, push_out
+from unstick.liquid.contact import after_solve
 from unstick.liquid.extrapolate import constrain, extrapolate, mark_valid
 from unstick.liquid.forces import add_gravity
 from unstick.liquid.keep import wanted_expansion
@@ -90,10 +91,10 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
         velocity = projected.velocity
         reach = int(numerics.cfl) + LAYERS
         extrapolate(velocity, mark_valid(grid, phi, walls.solid_phi), reach)
-        constrain(velocity, grid, walls)
+        constrain(velocity, grid, after_solve(grid, walls, projected.result))
 
     with clock("grid_to_particles"):
-        method.transfer.to_particles(particles, before, velocity)
+        method.transfer.to_particles(particles, before, velocity, index)
 
     state.phi, state.guess, state.found = phi, projected.guess, found
     state.volume = found if state.volume is None else state.volume
