@@ -13,23 +13,27 @@ from numba import njit, prange
 from unstick.kernels.fractions import face_from_nodes
 from unstick.kernels.walls import face_mean
 
+SLIVER = 0.25  # open part of a face up to which its velocity is taken from the faces around it
 UNKNOWN = np.uint8(255)
 
 
 @njit(cache=True, parallel=True)
 def mark_faces(vu, vv, vw, liquid, solid, snap, kz, planes):
-    """1 on inner faces with an open part that touch a liquid cell: those that the pressure has given a velocity."""
+    """1 on inner faces that touch a liquid cell and are open by more than a sliver: those whose velocity the pressure decides.
+
+    Through a sliver little flows, however fast: its velocity is right for the volume and wrong for the particles beside it.
+    """
     _, ny, nz = liquid.shape
     for t in prange(planes.size):
         i = planes[t]
         for j in range(ny):
             for k in range(nz):
                 wet = liquid[i, j, k] < 0.0
-                if i > 0 and (wet or liquid[i - 1, j, k] < 0.0) and face_from_nodes(solid, snap, i, j, k, 0, kz) > 0.0:
+                if i > 0 and (wet or liquid[i - 1, j, k] < 0.0) and face_from_nodes(solid, snap, i, j, k, 0, kz) > SLIVER:
                     vu[i, j, k] = 1
-                if j > 0 and (wet or liquid[i, j - 1, k] < 0.0) and face_from_nodes(solid, snap, i, j, k, 1, kz) > 0.0:
+                if j > 0 and (wet or liquid[i, j - 1, k] < 0.0) and face_from_nodes(solid, snap, i, j, k, 1, kz) > SLIVER:
                     vv[i, j, k] = 1
-                if k > 0 and (wet or liquid[i, j, k - 1] < 0.0) and face_from_nodes(solid, snap, i, j, k, 2, kz) > 0.0:
+                if k > 0 and (wet or liquid[i, j, k - 1] < 0.0) and face_from_nodes(solid, snap, i, j, k, 2, kz) > SLIVER:
                     vw[i, j, k] = 1
 
 

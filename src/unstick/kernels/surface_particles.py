@@ -52,11 +52,13 @@ def _open_part(solid, share, moment, i, j, k, reach, kz, inverse_h, shape):
 
 
 @njit(cache=True)
-def _particles_around(position, start, i, j, k, reach, kz, radius, origin, inverse_h, shape):
+def _particles_around(position, start, i, j, k, reach, kz, radius, origin, inverse_h, shape, most):
     """Sums over the particles near a cell's centre, with weights (1 - (r / radius)^2)^3: of the weights, and of weighted offsets in cells.
 
     The weight decides whether still water stays still. What the surface shows of a wave is the wave times the weight's Fourier
     transform; where that is negative, gravity lifts crests. With the radii in use this one is positive for all waves on the grid.
+    No cell counts for more than `most` particles: a crowd, squeezed to a wall by an impact, would draw the mean to itself, the rest of
+    its cell would pass for air, and liquid would flow into the crowd for ever.
     """
     nx, ny, nz = shape
     x, y, z = origin[0] * inverse_h + i + 0.5, origin[1] * inverse_h + j + 0.5, origin[2] * inverse_h + k + 0.5
@@ -66,23 +68,31 @@ def _particles_around(position, start, i, j, k, reach, kz, radius, origin, inver
     for p in range(max(i - reach, 0), min(i + reach + 1, nx)):
         for q in range(max(j - reach, 0), min(j + reach + 1, ny)):
             row = (p * ny + q) * nz
-            for s in range(np.uint64(start[row + first]), np.uint64(start[row + last])):
-                dx = position[s, 0] * inverse_h - x
-                dy = position[s, 1] * inverse_h - y
-                dz = position[s, 2] * inverse_h - z
-                w = 1.0 - (dx * dx + dy * dy + dz * dz) * inverse
-                w = w * w * w if w > 0.0 else 0.0
-                weight += w
-                mx += w * dx
-                my += w * dy
-                mz += w * dz
+            for r in range(row + first, row + last):
+                begin, end = np.uint64(start[r]), np.uint64(start[r + 1])
+                of_cell, ax, ay, az = 0.0, 0.0, 0.0, 0.0
+                for s in range(begin, end):
+                    dx = position[s, 0] * inverse_h - x
+                    dy = position[s, 1] * inverse_h - y
+                    dz = position[s, 2] * inverse_h - z
+                    w = 1.0 - (dx * dx + dy * dy + dz * dz) * inverse
+                    w = w * w * w if w > 0.0 else 0.0
+                    of_cell += w
+                    ax += w * dx
+                    ay += w * dy
+                    az += w * dz
+                share = most / (end - begin) if end - begin > most else 1.0
+                weight += share * of_cell
+                mx += share * ax
+                my += share * ay
+                mz += share * az
     return weight, mx, my, mz
 
 
 @njit(cache=True, parallel=True)
 def measure(
     phi, kinds, solid, position, start, cells, count, planes, reach, kz, radius, origin, inverse_h, whole, share, moment, offset, fill,
-    thin, slack, gap, level,
+    thin, slack, gap, level, most,
 ):  # fmt: skip
     """Give each listed cell its distance, in metres.
 
@@ -97,7 +107,7 @@ def measure(
         i = planes[t]
         for n in range(count[i]):
             j, k = cells[i, n] // nz, cells[i, n] % nz
-            weight, mx, my, mz = _particles_around(position, start, i, j, k, reach, kz, radius, origin, inverse_h, shape)
+            weight, mx, my, mz = _particles_around(position, start, i, j, k, reach, kz, radius, origin, inverse_h, shape, most)
             if weight == 0.0:
                 phi[i, j, k] = radius * h
                 continue

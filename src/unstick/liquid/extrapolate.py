@@ -27,7 +27,8 @@ MOST_LAYERS = 250  # what a byte can count
 
 
 def mark_valid(grid: Grid, phi: Array, solid_phi: Array) -> Valid:
-    """Which faces of each component the pressure has given a velocity (uint8): those with an open part that touch a liquid cell."""
+    """Which faces of each component the pressure has given a velocity (uint8): those that touch a liquid cell
+    and are open by more than a sliver."""
     domain = Domain.read(grid, phi, solid_phi)
     u, v, w = (np.zeros(grid.face_shape(axis), dtype=np.uint8) for axis in range(3))
     kernels.mark_faces(u, v, w, domain.liquid, domain.solid, domain.snap, domain.kz, in_turn(grid.shape3[0]))

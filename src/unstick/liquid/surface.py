@@ -79,7 +79,7 @@ class FromParticles(Surface):
         for _ in range(2):
             surface_particles.measure(
                 phi, near.kinds, near.solid, state.particles.position, index.start, cells, count, planes, rule.reach, kz,
-                rule.radius, near.origin, 1.0 / h, *gather, THIN, SLACK, GAP, rule.level,
+                rule.radius, near.origin, 1.0 / h, *gather, THIN, SLACK, GAP, rule.level, CROWD * self.per_axis**d,
             )  # fmt: skip
             surface_cells.find_bare(phi, near.kinds, low, high, far, planes, cells, count)
         return _finish(near, phi, index.start, low, high, near_surface=0.8 * rule.radius, keep=0.0)
@@ -125,6 +125,7 @@ def make_surface(numerics: Numerics) -> Surface:
 
 # Of the particles' surface.
 THIN = 2.0  # liquid half as dense as at the start is still liquid
+CROWD = 1.25  # times the particles of a full cell: no cell counts for more
 SLACK, GAP = 0.05, 0.12  # radii by which particles are off a wall when a gap opens there
 
 
