@@ -1,4 +1,4 @@
-"""Compile by doing: solve tiny systems with every solver, so that what is kept on disk is what real solves will ask for."""
+"""Compile by doing: tiny runs and tiny systems for every solver, so that what is kept on disk is what real ones will ask for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from rich.console import Console
 from unstick.bench.cases import run_once, solver
 from unstick.bench.frames import frame
 from unstick.kernels import warm
+from unstick.liquid.simulation import Simulation
 from unstick.pressure.project import divergence, project
 from unstick.problem import PressureSystem
 from unstick.progress import Meter
 from unstick.result import UnsupportedSystem
+from unstick.scenes.table import SCENES
 from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
+
+STEPS = (("apic", "particles"), ("flip", "particles"), ("apic", "level-set"), ("semi-lagrangian", "particles"))
 
 
 def chain(n: int) -> PressureSystem:
@@ -26,7 +30,7 @@ def chain(n: int) -> PressureSystem:
 
 
 def warm_up(console: Console) -> tuple[float, int]:
-    """(seconds, kernels that are ready). The default solver comes first, so that an interrupted warm-up has done the most useful part."""
+    """(seconds, kernels that are ready). What a run asks for comes first, so that an interrupted warm-up has done the most useful part."""
     start = time.perf_counter()
     names = [*SOLVERS, *LINEAR_SOLVERS]
     builders: list[tuple[str, Callable[[], PressureSystem]]] = [
@@ -36,7 +40,12 @@ def warm_up(console: Console) -> tuple[float, int]:
     ]
     weights = {"default": 20.0, "fas-mg": 6.0, "pi-pcg": 3.0}  # what compiles first compiles for the others
     total = sum(weights.get(name, 1.0) for name in names) + 2.0 * len(names)
-    with Meter(console).steps(total, "compiling") as step:
+    with Meter(console).steps(total + 60.0, "compiling") as step:
+        for transfer, surface in STEPS:
+            step(f"a step, {transfer}, {surface}", 15.0)
+            for scene in ("circle", "sphere"):
+                simulation = Simulation(SCENES[scene](resolution=12, transfer=transfer, surface=surface))
+                simulation.run(frames=2)
         built = {title: build() for title, build in builders}
         for name in names:
             for title, system in built.items():
