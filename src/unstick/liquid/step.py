@@ -90,8 +90,9 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
     with clock("extrapolate"):
         velocity = projected.velocity
         reach = int(numerics.cfl) + LAYERS
-        extrapolate(velocity, mark_valid(grid, phi, walls.solid_phi), reach)
-        constrain(velocity, grid, after_solve(grid, walls, projected.result))
+        valid = mark_valid(grid, phi, walls.solid_phi)
+        extrapolate(velocity, valid, reach)
+        constrain(velocity, grid, after_solve(grid, walls, projected.result), valid)
 
     with clock("grid_to_particles"):
         method.transfer.to_particles(particles, before, velocity, index)

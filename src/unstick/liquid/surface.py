@@ -126,7 +126,7 @@ def make_surface(numerics: Numerics) -> Surface:
 # Of the particles' surface.
 THIN = 2.0  # liquid half as dense as at the start is still liquid
 CROWD = 1.25  # times the particles of a full cell: no cell counts for more
-SLACK, GAP = 0.05, 0.12  # radii by which particles are off a wall when a gap opens there
+SLACK, GAP = 0.1, 0.2  # radii by which particles are off a wall when a gap opens there
 
 
 @dataclass(frozen=True, slots=True)
