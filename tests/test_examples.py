@@ -20,6 +20,7 @@ PINNED: dict[str, list[tuple[str, float, float]]] = {
         (r"opens at ([\d.]+) per second", 1.99, 0.02),
     ],
     "02_any_matrix.py": [(rf"{name} +(\d+) of 610 rows let go", 17, 0) for name in ("default", "pi-pcg", "newton", "mprgp")],
+    "04_a_run.py": [(r"sticking +([\d.]+) % in the upper", 1.7, 0.3), (r"separating +([\d.]+) % in the upper", 0.0, 0.0)],
     "03_warm_start.py": [(r"step 3: +(\d+) cells let go", 276, 1)],
 }
 

@@ -24,7 +24,7 @@ DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 app = App(
     name="unstick",
-    help="Liquids that let go of walls: solvers for the pressure problem of separating solid boundaries.",
+    help="Liquids that let go of walls: a simulator, and solvers for the pressure problem of separating solid boundaries.",
     version=f"unstick {__version__}",
     suppress_keyboard_interrupt=False,
 )

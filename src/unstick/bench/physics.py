@@ -12,7 +12,12 @@ from unstick.bench.physics_waves import lively, martin_moyce, standing_wave
 from unstick.scenes.table import SCENES
 
 HEIGHTS = (17.3, 17.62, 17.9)  # of still water, in cells: surfaces at several places between cell centres
-FALLS = {"circle": 0.8, "square": 0.8, "sphere": 0.8, "dam": 1.0}  # the highest possible fall of a scene
+FALLS = {"sphere": 0.8, "dam": 2.0}  # the highest possible fall of a scene: the height of what holds the liquid
+CLOSED = (  # scenes that start at rest: name, resolution, highest possible fall
+    ("circle", 128, 0.8), ("square", 128, 0.8), ("maze", 128, 0.9), ("sphere-box", 48, 0.8), ("double-sphere", 64, 0.91),
+    ("half-disc", 128, 0.35), ("two-discs", 80, 1.0), ("dam-2d", 96, 2.0), ("stairs", 48, 2.0), ("tall-stairs", 96, 2.0),
+    ("ledges", 48, 2.0), ("ceiling-block", 64, 1.0),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,18 @@ def volumes(name: str, source: bool) -> Iterator[Figure]:
     yield Figure(f"{name} at 64, {text} volume source: largest speed / sqrt(2 g H)", found.speed, 2.5)
 
 
+def speeds() -> Iterator[Figure]:
+    for name, resolution, height in CLOSED:
+        found = keep(SCENES[name](resolution=resolution), 100, height)
+        yield Figure(f"{name} at {resolution}, 100 frames: largest speed / sqrt(2 g H)", found.speed, 2.5)
+
+
+def substeps() -> Iterator[Figure]:
+    found = keep(SCENES["sphere"](resolution=128), 100, FALLS["sphere"])
+    yield Figure("sphere at 128, 100 frames: most steps in a frame", found.substeps, 4)
+    yield Figure("sphere at 128, 100 frames: largest speed / sqrt(2 g H)", found.speed, 2.5)
+
+
 def letting_go(name: str, resolution: int, frame: int) -> Iterator[Figure]:
     found = hanging(name, resolution, frame)
     yield Figure(f"{name} at {resolution}, frame {frame}, sticking walls: liquid at the ceiling", found.sticking, 0.002, least=True)
@@ -101,6 +118,9 @@ PARTS: dict[str, Callable[[], Iterator[Figure]]] = {
     "letting go: circle": lambda: letting_go("circle", 128, 20),
     "letting go: square": lambda: letting_go("square", 128, 20),
     "letting go: sphere": lambda: letting_go("sphere", 64, 20),
+    "letting go: dam": lambda: letting_go("dam", 48, 120),
+    "speeds": speeds,
+    "steps in a frame": substeps,
     "volume of dam": lambda: volumes("dam", True),
     "volume of dam, no source": lambda: volumes("dam", False),
     "volume of sphere": lambda: volumes("sphere", True),
