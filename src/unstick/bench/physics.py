@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from unstick.bench.harness import Cell, Options, Report, Table
 from unstick.bench.physics_keeping import asymmetry, energy_growth, hanging, keep
 from unstick.bench.physics_rest import fall, rest, still
-from unstick.bench.physics_waves import lively, martin_moyce, standing_wave
+from unstick.bench.physics_waves import COLUMN_T, COLUMN_Z, lively, martin_moyce, standing_wave
+from unstick.bench.plots import lines, snapshots
 from unstick.scenes.table import SCENES
 
 HEIGHTS = (17.3, 17.62, 17.9)  # of still water, in cells: surfaces at several places between cell centres
@@ -28,6 +30,7 @@ class Figure:
     value: float
     bound: float
     least: bool = False
+    draw: Callable[[Path], Path] | None = None  # into a directory
 
     @property
     def holds(self) -> bool:
@@ -70,7 +73,15 @@ def waves() -> Iterator[Figure]:
 
 def column() -> Iterator[Figure]:
     found = martin_moyce(64, lively("apic"))
-    yield Figure(f"Martin and Moyce, 64 cells, time offset {found.offset:+.3f}: difference of the front up to Z = 3.5", found.worst, 0.10)
+    shifted = tuple(t - found.offset for t in found.times)
+    curves = {"measured (Martin and Moyce 1952, table 2)": (COLUMN_T, COLUMN_Z), "unstick, 64 cells per width": (shifted, found.fronts)}
+    title = f"Front of a collapsing column, n² = 2, a = 2 1/4 in (offset of T {found.offset:+.3f})"
+
+    def draw(to: Path) -> Path:
+        return lines(to / "physics-martin-moyce.png", title, "T = t √(2g/a)", "Z = x/a", curves, y_log=False)
+
+    what = f"Martin and Moyce, 64 cells, time offset {found.offset:+.3f}: difference of the front up to Z = 3.5"
+    yield Figure(what, found.worst, 0.10, draw=draw)
 
 
 def keeping() -> Iterator[Figure]:
@@ -101,7 +112,12 @@ def substeps() -> Iterator[Figure]:
 def letting_go(name: str, resolution: int, frame: int) -> Iterator[Figure]:
     found = hanging(name, resolution, frame)
     yield Figure(f"{name} at {resolution}, frame {frame}, sticking walls: liquid at the ceiling", found.sticking, 0.002, least=True)
-    yield Figure(f"{name} at {resolution}, frame {frame}: separating / sticking", found.separating / max(found.sticking, 1e-300), 0.1)
+
+    def draw(to: Path) -> Path:
+        return snapshots(to / f"physics-{name}.png", f"{name} at {resolution}, frame {frame}", {name: found.shots[::-1]})
+
+    ratio = found.separating / max(found.sticking, 1e-300)
+    yield Figure(f"{name} at {resolution}, frame {frame}: separating / sticking", ratio, 0.1, draw=draw)
 
 
 PARTS: dict[str, Callable[[], Iterator[Figure]]] = {
@@ -131,14 +147,16 @@ PARTS: dict[str, Callable[[], Iterator[Figure]]] = {
 def run(options: Options) -> Report:
     """All parts; `--count N` the first N of them."""
     rows: list[tuple[Cell, ...]] = []
-    failures = []
+    failures, pictures = [], []
     chosen = list(PARTS.items())[: options.count_or(len(PARTS))]
     with options.meter.steps(len(chosen), "physics") as step:
         for title, part in chosen:
             step(title)
             for figure in part():
+                if figure.draw is not None and options.plots is not None:
+                    pictures.append(figure.draw(options.plots))
                 rows.append((figure.what, figure.value, "at least" if figure.least else "at most", figure.bound, figure.holds))
                 if not figure.holds:
                     failures.append(f"{figure.what}: {figure.value:.3g}, not {'at least' if figure.least else 'at most'} {figure.bound:g}")
     columns = ("figure", "value", "asked", "bound", "holds")
-    return Report("physics", (Table("Physics", columns, tuple(rows)),), (), tuple(failures))
+    return Report("physics", (Table("Physics", columns, tuple(rows)),), (), tuple(failures), tuple(pictures))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unstick.bench.physics_rest import EXACT, GRAVITY, WATER
+from unstick.bench.plots import Snapshot
 from unstick.geometry.shapes import Box
 from unstick.grid import Array, Grid
 from unstick.liquid.scene import Body, Numerics, Scene
@@ -106,17 +107,30 @@ class Hanging:
 
     separating: float
     sticking: float
+    shots: tuple[Snapshot, Snapshot]  # of both, through the middle in 3D
 
 
 def hanging(name: str, resolution: int, frame: int) -> Hanging:
     """How much liquid hangs at the ceiling at a frame, with walls that separate and with walls that stick."""
-    found = []
+    found, shots = [], []
     for walls in ("separating", "sticking"):
         simulation = Simulation(SCENES[name](resolution=resolution, walls=walls))
         while simulation.state.frame < frame:
             simulation.advance_frame()
         found.append(at_ceiling(simulation))
-    return Hanging(*found)
+        shots.append(snapshot(simulation, f"{walls} walls"))
+    return Hanging(found[0], found[1], (shots[0], shots[1]))
+
+
+def snapshot(simulation: Simulation, label: str) -> Snapshot:
+    """Particles and walls as they are; in 3D those within a cell of the middle."""
+    grid, position = simulation.grid, simulation.state.particles.position
+    solid = simulation.walls_at(simulation.state.time).solid_phi
+    if grid.dimension == 3:
+        middle = grid.origin[2] + 0.5 * grid.extent[2]
+        position = position[np.abs(position[:, 2] - middle) < grid.spacing]
+    x, y = (grid.origin[axis] + np.arange(grid.shape[axis] + 1) * grid.spacing for axis in range(2))
+    return Snapshot(label, position[:, :2], x, y, solid.reshape(grid.node_shape3)[:, :, solid.shape[2] // 2])
 
 
 def at_ceiling(simulation: Simulation) -> float:

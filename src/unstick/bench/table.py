@@ -33,6 +33,7 @@ BENCHES: dict[str, Bench] = {
     "memory": Bench("peak resident memory of assembling and solving", "memory"),
     "peers": Bench("active-set loops around pyamg and PETSc", "peers"),
     "speed": Bench("nanoseconds per unknown on one and two threads", "speed"),
+    "physics": Bench("free fall, still water, waves, a collapsing column, energy, volume, letting go", "physics"),
     "step": Bench("microseconds per liquid cell of a time step and its stages, particles included", "step_speed"),
     "memory-run": Bench("peak resident memory of a run", "memory_run"),
     "lai-table-5.1": Bench("construction of the coarse matrix", "coarse"),
