@@ -74,7 +74,7 @@ def waves() -> Iterator[Figure]:
 def column() -> Iterator[Figure]:
     found = martin_moyce(64, lively("apic"))
     shifted = tuple(t - found.offset for t in found.times)
-    curves = {"measured (Martin and Moyce 1952, table 2)": (COLUMN_T, COLUMN_Z), "unstick, 64 cells per width": (shifted, found.fronts)}
+    curves = {"measured (Martin and Moyce 1952, figure 3)": (COLUMN_T, COLUMN_Z), "unstick, 64 cells per width": (shifted, found.fronts)}
     title = f"Front of a collapsing column, n² = 2, a = 2 1/4 in (offset of T {found.offset:+.3f})"
 
     def draw(to: Path) -> Path:

@@ -16,7 +16,8 @@ from unstick.liquid.simulation import Simulation
 from unstick.liquid.state import MARGIN
 
 # J. C. Martin and W. J. Moyce, An experimental study of the collapse of liquid columns on a rigid horizontal plane, Phil. Trans. R. Soc.
-# Lond. A 244 (1952) 312-324, table 2: n^2 = 2, a = 2 1/4 in. T = t sqrt(2 g / a), Z = distance of the front from the back wall / a.
+# Lond. A 244 (1952) 312-324: the series of figure 3 with n^2 = 2, a = 2 1/4 in, as it is tabulated in the literature on moving surfaces.
+# T = t sqrt(2 g / a), Z = distance of the front from the back wall / a.
 COLUMN_T = (0.41, 0.84, 1.19, 1.43, 1.63, 1.83, 1.98, 2.20, 2.32, 2.51, 2.65, 2.83)
 COLUMN_Z = (1.11, 1.22, 1.44, 1.67, 1.89, 2.11, 2.33, 2.56, 2.78, 3.00, 3.22, 3.44)
 WIDTH = 0.05715  # 2 1/4 inches
