@@ -24,7 +24,8 @@ from unstick.solvers.protocol import Solver
 
 FRAME = 70
 SWEEPS, CYCLES = 10, 4  # Karlsson's settings: 10 sweeps, 4 full and 4 V-cycles
-SAME = 0.05  # part of the liquid in which two pictures that look alike may differ
+SAME = 0.05  # part of the liquid in which two pictures that look alike may differ, or half as much again as those of PCG and PCG do
+ROUGH = "IC-PCG, 1e-6"  # as tight as a run asks for: splashes magnify any difference
 SHAPES: tuple[Literal["full", "V"], ...] = ("full", "V")
 CFL = 1.0  # longer steps lose volume in whatever way the pressure is found
 ROUNDING = 1e-12  # the number of cycles ends a solve, and not a tolerance
@@ -82,9 +83,9 @@ def described(size: int) -> Scene:
 def run(options: Options) -> Report:
     size, frames = options.sizes_or(128)[0], options.frames_or(FRAME)
     scene = described(size)
-    exact = PressureProjection(PCG(tolerance=scene.numerics.tolerance, modification=0.0))
     runs: dict[str, Projection] = {
-        "IC-PCG": exact,
+        "IC-PCG": PressureProjection(PCG(tolerance=1e-10, modification=0.0)),
+        ROUGH: PressureProjection(PCG(tolerance=scene.numerics.tolerance, modification=0.0)),
         "multigrid": cycles(CYCLES, CYCLES),
         "2 + 2 cycles": cycles(2, 2),
         "1 + 1 cycles": cycles(1, 1),
@@ -113,8 +114,9 @@ def report(size: int, frames: int, shots: list[int], found: dict[str, Watched], 
             )
         )
     part = difference(pcg.filled[frames], found["multigrid"].filled[frames])
-    if part > SAME:
-        failures.append(f"multigrid and PCG differ in {100 * part:.1f} % of the liquid at frame {frames}, not {100 * SAME:.0f}")
+    allowed = max(SAME, 1.5 * difference(pcg.filled[frames], found[ROUGH].filled[frames]))
+    if part > allowed:
+        failures.append(f"multigrid and PCG differ in {100 * part:.1f} % of the liquid at frame {frames}, not {100 * allowed:.1f}")
     lost = {name: 1.0 - w.volumes[-1] / w.volumes[0] for name, w in found.items()}
     worst = list(found)[-1]
     if frames >= FRAME and lost[worst] < max(LOSS * lost["IC-PCG"], 0.01):
@@ -138,6 +140,6 @@ def report(size: int, frames: int, shots: list[int], found: dict[str, Watched], 
     notes = (
         f"multigrid: Karlsson's {CYCLES} full and {CYCLES} V-cycles with {SWEEPS} sweeps, from p = 0 in every step (algorithm 8).",
         f"Sticking walls, FLIP, at most {CFL:g} cell a step, no volume source, no reseeding.",
-        "IC-PCG goes to the scene's tolerance; the cycles end where their number says, whatever residual is left.",
+        f"IC-PCG goes to 1e-10 of max |b|, {ROUGH} to 1e-6; the cycles end where their number says, whatever residual is left.",
     )
     return Report("karlsson", (table,), notes, tuple(failures), tuple(pictures))
