@@ -34,6 +34,7 @@ TINY: dict[str, tuple[int, ...]] = {
     "lai-fig-6.11": (16,),
     "lai-fig-6.12": (16,),
     "exact": (),
+    "physics": (),
     "step": (16,),
     "memory-run": (16,),
     "lai-table-6.1": (16,),
