@@ -134,8 +134,17 @@ def test_interrupted_ends_with_130() -> None:
     assert process.stderr is not None
     process.stderr.readline()  # the first line of progress
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with process:
+        for _ in range(6):  # Python drops a press that falls into a finaliser; a person presses again
+            process.send_signal(signal.SIGINT)
+            try:
+                _, errors = process.communicate(timeout=15)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        else:
+            process.kill()
+            pytest.fail("six presses of Ctrl-C did not end it")
     assert process.returncode == 130
     assert errors.strip().endswith("Interrupted.")
     assert "Traceback" not in errors
