@@ -32,6 +32,7 @@ def process(*words: str, cwd: Path, limit: int | None = None) -> subprocess.Pope
     def lower() -> None:
         import resource
 
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell that runs the tests in the background has it ignored
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
