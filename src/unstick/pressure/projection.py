@@ -11,6 +11,7 @@ from unstick.fields import FaceField
 from unstick.geometry.liquid import THETA_MIN
 from unstick.grid import Array, Grid
 from unstick.pressure.assemble import assemble
+from unstick.pressure.coupling.bodies import Bodies
 from unstick.pressure.project import project
 from unstick.problem import PressureSystem, Stencil
 from unstick.result import Guess, SolveResult
@@ -32,6 +33,7 @@ class Flow:
     walls: Any = "separating"  # as for `assemble`
     expansion: Array | float = 0.0  # wanted divergence in 1/s, by cell: a source that corrects volume
     theta_min: float = THETA_MIN
+    bodies: Bodies | None = None  # what moves with the liquid; `solid_phi` contains them, `solid_velocity` does not
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +42,8 @@ class Projected:
 
     velocity: FaceField
     result: SolveResult
+    bodies: Array | None = None  # (m,) generalised velocity of the flow's bodies after the pressure
+    impulse: Array | None = None  # (m,) generalised impulse of the pressure on them: mass times the change of velocity
 
     @property
     def guess(self) -> Guess:
