@@ -1,0 +1,12 @@
+"""The inner solvers by name: a new one is a file and a line here."""
+
+from __future__ import annotations
+
+from unstick.pressure.splitting.inner import CholeskyInner, Inner, MethodInner
+from unstick.solvers.multigrid.linear import Multigrid, MultigridCG
+
+INNERS: dict[str, Inner] = {
+    "pcg": CholeskyInner(),
+    "mg": MethodInner("mg", Multigrid()),
+    "mgpcg": MethodInner("mgpcg", MultigridCG()),
+}
