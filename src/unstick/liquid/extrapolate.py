@@ -41,10 +41,11 @@ def extrapolate(velocity: FaceField, valid: Valid, layers: int) -> None:
     if layers > MOST_LAYERS:
         raise InvalidSystem(f"layers is {layers}; it must be at most {MOST_LAYERS}")
     for axis in range(velocity.grid.dimension):
-        _extrapolate(velocity.components[axis], valid[axis], layers)
+        extend(velocity.components[axis], valid[axis], layers)
 
 
-def _extrapolate(values: Array, valid: Array, layers: int) -> None:
+def extend(values: Array, valid: Array, layers: int) -> None:
+    """As `extrapolate`, for one array of any lattice; `valid` (uint8) says where it is known."""
     shape = values.shape
     if valid.shape != shape or valid.dtype != np.uint8:
         raise InvalidSystem(f"valid has shape {valid.shape} and type {valid.dtype}; give an array of shape {shape} and type uint8")

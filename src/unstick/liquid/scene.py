@@ -10,9 +10,11 @@ from unstick.geometry.shapes import Shape
 from unstick.grid import Grid
 
 Walls = Literal["separating", "sticking"]
+Side = Literal["separating", "sticking", "open"]  # open: gas passes, at the pressure of the air beyond; for scenes of smoke
 Vector = tuple[float, ...]
 SIDES = ("x-", "x+", "y-", "y+", "z-", "z+")
 FOREVER = float("inf")
+AMBIENT = 293.15  # K
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,34 @@ class Body:
     shape: Shape  # negative in the liquid; reaching into walls is right
     velocity: Vector = ()  # of its points at t = 0; empty means at rest
     spin: Vector = ()  # angular velocity about the centre of the domain: (rate,) in 2D, three numbers in 3D
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmokeSource:
+    """A region in which the gas is kept at a density of smoke, a temperature, and, if given, a velocity."""
+
+    name: str
+    shape: Shape
+    density: float = 1.0  # of smoke, in whatever unit
+    temperature: float = AMBIENT  # K
+    velocity: Vector = ()
+    start: float = 0.0
+    end: float = FOREVER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Smoke:
+    """A gas that fills the domain in place of a liquid; smoke and heat are carried by it and make it heavier or lighter."""
+
+    sources: tuple[SmokeSource, ...] = ()
+    ambient: float = AMBIENT  # K, of the gas at the start and beyond open sides
+    weight: float = 0.0  # how much heavier the gas is for each unit of smoke, as a part of its own weight
+    expansion: float = 1.0 / AMBIENT  # 1/K; how much lighter for each kelvin above ambient
+    confinement: float = 0.0  # strength of vorticity confinement, epsilon in Fedkiw et al. 2001, eq. 11
+    fading: float = 0.0  # 1/s, rate at which smoke vanishes
+    cooling: float = 0.0  # 1/s, rate at which the gas comes back to ambient
+    advection: str = "maccormack"  # or cubic, linear
+    conserve: bool = True  # give back what advection loses of smoke and heat, within the range of their surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +128,10 @@ class Scene:
     solids: tuple[Solid, ...] = ()
     inflows: tuple[Inflow, ...] = ()
     outflows: tuple[Outflow, ...] = ()
-    sides: tuple[Walls, ...] = ("separating",) * 6  # in the order of SIDES
+    sides: tuple[Side, ...] = ("separating",) * 6  # in the order of SIDES
     gravity: Gravity = field(default_factory=lambda: Gravity.constant(0.0, -9.81, 0.0))
     density: float = 1000.0
     frames: int = 100
     frame_time: float = 0.01
     numerics: Numerics = field(default_factory=Numerics)
+    smoke: Smoke | None = None  # a gas instead of liquid

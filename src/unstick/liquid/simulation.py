@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -41,7 +41,17 @@ class StepsExceeded(RuntimeError):
 
 
 class Simulation:
-    """`Simulation(scene).run()` computes all frames; `state` is all that is carried from step to step."""
+    """`Simulation(scene).run()` computes all frames; `state` is all that is carried from step to step.
+
+    A scene of smoke makes a `SmokeSimulation`, which differs in its step alone.
+    """
+
+    def __new__(cls, scene: Scene, *_: Any, **__: Any) -> Simulation:
+        if cls is Simulation and scene.smoke is not None:
+            from unstick.smoke.simulation import SmokeSimulation
+
+            return super().__new__(SmokeSimulation)
+        return super().__new__(cls)
 
     def __init__(
         self, scene: Scene, projection: Projection | None = None, recorders: Sequence[Recorder] = (), state: State | None = None
@@ -56,9 +66,22 @@ class Simulation:
             walls=self.walls,
             projection=projection or PressureProjection(make_solver(numerics.solver, numerics.tolerance)),
         )
-        self.state = start(scene, self.method) if state is None else state
+        self.state = self.begin() if state is None else state
         self.recorders = tuple(recorders)
         self.last_report: StepReport | None = None
+
+    def begin(self) -> State:
+        """The state at t = 0."""
+        return start(self.scene, self.method)
+
+    def step(self, dt: float) -> StepReport:
+        """Advance the state by dt."""
+        return step(self.scene, self.method, self.state, dt)
+
+    def fastest(self, dt: float) -> float:
+        """How fast anything may be within the next dt, m/s."""
+        fall = math.hypot(*impulse(self.scene.gravity, self.state.time, dt, self.grid.dimension))
+        return max_speed(self.state, self.method.transfer.carries_velocity) + fall
 
     @property
     def last_pressure(self) -> Array | None:
@@ -98,7 +121,7 @@ class Simulation:
         while True:
             remaining = end - state.time
             steps = self.steps_left(remaining)
-            self.last_report = step(self.scene, self.method, state, remaining / steps)
+            self.last_report = self.step(remaining / steps)
             if steps == 1:
                 state.time = end
             if on_step is not None:
@@ -110,8 +133,7 @@ class Simulation:
     def steps_left(self, remaining: float) -> int:
         """How many equal steps lead to the end of the frame: none takes liquid farther than cfl cells (Lai eq. 3.27)."""
         state, scene = self.state, self.scene
-        fall = math.hypot(*impulse(scene.gravity, state.time, remaining, self.grid.dimension))
-        fastest = max_speed(state, self.method.transfer.carries_velocity) + fall
+        fastest = self.fastest(remaining)
         steps = math.ceil(remaining * fastest / (scene.numerics.cfl * self.grid.spacing))
         if not steps <= MOST_STEPS:
             raise StepsExceeded(

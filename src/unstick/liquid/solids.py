@@ -116,7 +116,7 @@ def sample_near(shape: Shape, grid: Grid, band: float = BAND) -> tuple[Array, Ar
 
 
 def _sides(scene: Scene, grid: Grid) -> list[tuple[str, Array]]:
-    """(kind, distance) of the domain's sides: one entry if all are of a kind, else one for each side.
+    """(kind, distance) of the domain's sides: one entry if all are of a kind, else one for each side that is not open.
 
     In whole cells from the side, times the spacing: exactly zero on the side's nodes, whatever the domain's coordinates.
     """
@@ -127,6 +127,8 @@ def _sides(scene: Scene, grid: Grid) -> list[tuple[str, Array]]:
         index = np.arange(grid.shape[axis] + 1).reshape([-1 if a == axis else 1 for a in range(d)])
         lines += [index - margin[axis], grid.shape[axis] - margin[axis] - index]  # cells from the lower and from the upper side
     kinds = scene.sides[: len(lines)]
+    if set(kinds) == {"open"}:
+        return [("sticking", np.full(grid.node_shape3, max(grid.extent)))]  # far away
     if len(set(kinds)) == 1:
         deepest = np.zeros(grid.node_shape)
         nearest = np.full(grid.node_shape, np.inf)
@@ -136,7 +138,8 @@ def _sides(scene: Scene, grid: Grid) -> list[tuple[str, Array]]:
         inside = np.where(nearest > 0, nearest, -np.sqrt(deepest)) * h
         return [(kinds[0], (inside + 0.0).reshape(grid.node_shape3))]
     whole = np.zeros(grid.node_shape)
-    return [(kind, ((line + whole) * h).reshape(grid.node_shape3)) for kind, line in zip(kinds, lines, strict=True)]
+    closed = [(kind, line) for kind, line in zip(kinds, lines, strict=True) if kind != "open"]
+    return [(kind, ((line + whole) * h).reshape(grid.node_shape3)) for kind, line in closed]
 
 
 def _nearest(groups: dict[str, Array]) -> Array:

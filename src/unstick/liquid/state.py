@@ -44,6 +44,16 @@ class Particles:
 
 
 @dataclass(slots=True, eq=False)
+class Gas:
+    """What a gas carries, at cell centres; a little way into solids too, so that paths near them find it."""
+
+    density: Array  # of smoke
+    excess: Array  # K above the ambient temperature
+    released: float = 0.0  # smoke that came from sources: density times volume (area in 2D)
+    left: float = 0.0  # smoke that went through open sides or faded
+
+
+@dataclass(slots=True, eq=False)
 class State:
     """A simulation between two steps."""
 
@@ -57,3 +67,4 @@ class State:
     guess: Guess | None = None  # the last pressure and its detached set, where the next solve starts
     volume: float | None = None  # of the liquid that should be there: as found at the first step, plus inflow, less outflow
     found: float = 0.0  # volume of the liquid as reconstructed in the last step
+    gas: Gas | None = None  # in a scene of smoke, which has no particles
