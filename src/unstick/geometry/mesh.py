@@ -137,8 +137,8 @@ def _read_mesh(file: str, stamp: tuple[int, int]) -> Array:
         raise InvalidSystem(f"the mesh {file} has {len(faces)} triangles; at most {MOST_TRIANGLES} are allowed")
     if not np.isfinite(vertices).all():
         raise InvalidSystem(f"the mesh {file} has vertices that are not finite")
-    faces = _merged(vertices, faces)
-    _require_closed(file, faces)
+    faces = merged(vertices, faces)
+    require_closed(file, faces)
     corner = vertices[faces]
     volume = float(np.einsum("ti,ti->", corner[:, 0], np.cross(corner[:, 1], corner[:, 2]))) / 6.0
     if volume == 0.0:
@@ -161,7 +161,7 @@ def _load(path: Path) -> tuple[Array, Array]:
     return vertices, faces
 
 
-def _merged(vertices: Array, faces: Array) -> Array:
+def merged(vertices: Array, faces: Array) -> Array:
     """Faces with one number for equal corners (an STL file repeats them), without triangles that have lost a corner."""
     _, first, number = np.unique(vertices, axis=0, return_index=True, return_inverse=True)
     faces = first[number.reshape(-1)][faces]
@@ -169,7 +169,7 @@ def _merged(vertices: Array, faces: Array) -> Array:
     return np.asarray(faces[whole])
 
 
-def _require_closed(file: str, faces: Array) -> None:
+def require_closed(file: str, faces: Array) -> None:
     """Every edge belongs to exactly two triangles, which run along it in opposite directions."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     ordered = np.sort(edges, axis=1)

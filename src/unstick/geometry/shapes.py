@@ -228,10 +228,10 @@ class Rotate(Shape):
             raise ValueError(f"the rotation's axis is {self.axis}; give three numbers that are not all zero")
 
     def distance(self, *x: Array) -> Array:
-        back = self._matrix()[: len(x), : len(x)].T
+        back = self.matrix()[: len(x), : len(x)].T
         return self.shape.distance(*(np.asarray(sum((m * a for m, a in zip(row, x, strict=True)), start=np.float64(0.0))) for row in back))
 
-    def _matrix(self) -> Array:
+    def matrix(self) -> Array:
         """Rodrigues' formula."""
         a, b, c = (v / math.hypot(*self.axis) for v in self.axis)
         cross = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
