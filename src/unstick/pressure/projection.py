@@ -14,7 +14,7 @@ from unstick.pressure.assemble import assemble
 from unstick.pressure.coupling.bodies import Bodies
 from unstick.pressure.project import project
 from unstick.problem import PressureSystem, Stencil
-from unstick.result import Guess, SolveResult
+from unstick.result import Guess, SolveResult, UnsupportedSystem
 from unstick.solvers.default import Default
 from unstick.solvers.protocol import Solver
 
@@ -71,6 +71,8 @@ class PressureProjection:
         return self.solver.name
 
     def __call__(self, flow: Flow, guess: Guess | None = None) -> Projected:
+        if flow.bodies is not None:
+            raise UnsupportedSystem("PressureProjection takes no bodies that move with the liquid; take CoupledProjection")
         result = self.solver.solve(system_of(flow), guess)
         velocity = project(flow.grid, flow.velocity, result.p, flow.liquid_phi, flow.solid_phi, flow.dt, flow.density, flow.theta_min)
         return Projected(velocity, result)
@@ -81,10 +83,15 @@ def system_of(flow: Flow) -> PressureSystem:
     system = assemble(
         flow.grid, flow.liquid_phi, flow.solid_phi, flow.velocity, flow.dt, flow.density, flow.solid_velocity, flow.walls, flow.theta_min
     )
+    return replace(system, row_b=system.row_b - expansion_of(flow, system))
+
+
+def expansion_of(flow: Flow, system: PressureSystem) -> Array | float:
+    """The wanted divergence on the rows of a flow's system."""
     if np.ndim(flow.expansion) == 0 and not np.any(flow.expansion):
-        return system
+        return 0.0
     assert isinstance(system.A, Stencil)
     wanted = system.restrict(np.broadcast_to(flow.expansion, flow.grid.shape3).reshape(system.shape))
     # Contact rows are left out: where liquid may leave its wall, a source would only hold a gap open.
     chosen = system.A.rows() & ~system.row_contact
-    return replace(system, row_b=np.where(chosen, system.row_b - wanted, system.row_b))
+    return np.where(chosen, wanted, 0.0)
