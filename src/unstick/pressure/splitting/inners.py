@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unstick.pressure.splitting.fast import FastInner
 from unstick.pressure.splitting.inner import CholeskyInner, Inner, MethodInner
 from unstick.solvers.multigrid.linear import Multigrid, MultigridCG
 
@@ -9,4 +10,5 @@ INNERS: dict[str, Inner] = {
     "pcg": CholeskyInner(),
     "mg": MethodInner("mg", Multigrid()),
     "mgpcg": MethodInner("mgpcg", MultigridCG()),
+    "fft": FastInner(),
 }
