@@ -132,6 +132,21 @@ class World:
             )
         return self._saved()
 
+    def touching(self) -> list[tuple[int, int, float]]:
+        """Pairs of bodies (the lower number first) that MuJoCo sees in contact where `poses` was last asked for, and their distance;
+        meshes, which it takes for their convex hulls, do not count."""
+        mj, model, data = mujoco(), self.model, self._data
+        mj.mj_collision(model, data)
+        number = {member.number: at for at, member in enumerate(self.members)}
+        mesh = int(mj.mjtGeom.mjGEOM_MESH)
+        out = []
+        for contact in (data.contact[i] for i in range(data.ncon)):
+            pair = [int(g) for g in contact.geom]
+            bodies = sorted(number.get(int(model.geom_bodyid[g]), -1) for g in pair)
+            if bodies[0] >= 0 and all(model.geom_type[g] != mesh for g in pair):
+                out.append((bodies[0], bodies[1], float(contact.dist)))
+        return out
+
     def _prepare(self, state: Array, t: float, dt: float, gravity: Sequence[float]) -> None:
         model, data = self.model, self._data
         self._load(state)

@@ -13,6 +13,7 @@ import numpy as np
 from unstick.kernels.reduce_points import energy_and_speed
 
 if TYPE_CHECKING:
+    from unstick.liquid.bodies import BodyStage
     from unstick.liquid.scene import Scene
     from unstick.liquid.state import State
     from unstick.result import SolveResult
@@ -54,9 +55,11 @@ class StepReport:
     max_speed: float
     particles: int
     seconds: dict[str, float]  # wall time of each stage
+    # By name: position, velocity, spin after the step.
+    bodies: dict[str, dict[str, list[float]]] = field(default_factory=dict, kw_only=True)
 
 
-def report(scene: Scene, state: State, result: SolveResult, dt: float, clock: Clock) -> StepReport:
+def report(scene: Scene, state: State, result: SolveResult, dt: float, clock: Clock, bodies: BodyStage | None = None) -> StepReport:
     detached = result.row_detached
     cells = state.grid.spacing**state.grid.dimension
     energy, speed = particle_energy(state, scene.density * cells / scene.numerics.particles_per_axis**state.grid.dimension)
@@ -80,6 +83,7 @@ def report(scene: Scene, state: State, result: SolveResult, dt: float, clock: Cl
         max_speed=speed,
         particles=len(state.particles),
         seconds=clock.seconds,
+        bodies={} if bodies is None else bodies.told(state),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from unstick.bodies.parts import Mjcf, RigidBody
 from unstick.geometry.motion import Motion, Still
 from unstick.geometry.shapes import Shape
 from unstick.grid import Grid
@@ -64,7 +65,7 @@ class SmokeSource:
     name: str
     shape: Shape
     density: float = 1.0  # of smoke, in whatever unit
-    temperature: float = AMBIENT  # K
+    temperature: float | None = None  # K; None is ambient
     velocity: Vector = ()
     start: float = 0.0
     end: float = FOREVER
@@ -128,6 +129,8 @@ class Scene:
     solids: tuple[Solid, ...] = ()
     inflows: tuple[Inflow, ...] = ()
     outflows: tuple[Outflow, ...] = ()
+    bodies: tuple[RigidBody, ...] = ()  # that move with the liquid
+    mjcf: Mjcf | None = None  # more of them, from a MuJoCo model
     sides: tuple[Side, ...] = ("separating",) * 6  # in the order of SIDES
     gravity: Gravity = field(default_factory=lambda: Gravity.constant(0.0, -9.81, 0.0))
     density: float = 1000.0
@@ -135,3 +138,8 @@ class Scene:
     frame_time: float = 0.01
     numerics: Numerics = field(default_factory=Numerics)
     smoke: Smoke | None = None  # a gas instead of liquid
+
+    @property
+    def has_bodies(self) -> bool:
+        """That move with the liquid."""
+        return bool(self.bodies) or self.mjcf is not None

@@ -12,15 +12,18 @@ from unstick.fields import FaceField
 from unstick.geometry.shapes import Shape, sample
 from unstick.grid import Array
 from unstick.kernels.reduce_points import energy_and_speed
+from unstick.liquid.bodies import BodyStage
 from unstick.liquid.forces import impulse
 from unstick.liquid.particles import seed, sort
 from unstick.liquid.report import StepReport
 from unstick.liquid.scene import Body, Scene
 from unstick.liquid.solids import Walls, WallState
-from unstick.liquid.state import State, with_margin
+from unstick.liquid.state import Particles, State, with_margin
 from unstick.liquid.step import Method, step
 from unstick.liquid.surface import make_surface
 from unstick.liquid.transfer import make_transfer
+from unstick.pressure.coupling.projection import CoupledProjection
+from unstick.pressure.coupling.solver import Coupled
 from unstick.pressure.projection import PressureProjection, Projection
 from unstick.solvers.table import make_solver
 
@@ -59,12 +62,14 @@ class Simulation:
         self.scene = scene
         self.grid = with_margin(scene.grid)
         numerics = scene.numerics
-        self.walls = Walls.of(scene, self.grid)
+        self.bodies = BodyStage.of(scene, self.grid)
+        self.walls = Walls.of(scene, self.grid, () if self.bodies is None else self.bodies.world.still)
         self.method = Method(
             transfer=make_transfer(numerics),
             surface=make_surface(numerics),
             walls=self.walls,
-            projection=projection or PressureProjection(make_solver(numerics.solver, numerics.tolerance)),
+            projection=projection or choose_projection(scene),
+            bodies=self.bodies,
         )
         self.state = self.begin() if state is None else state
         self.recorders = tuple(recorders)
@@ -81,7 +86,10 @@ class Simulation:
     def fastest(self, dt: float) -> float:
         """How fast anything may be within the next dt, m/s."""
         fall = math.hypot(*impulse(self.scene.gravity, self.state.time, dt, self.grid.dimension))
-        return max_speed(self.state, self.method.transfer.carries_velocity) + fall
+        fastest = max_speed(self.state, self.method.transfer.carries_velocity)
+        if self.bodies is not None:
+            fastest = max(fastest, self.bodies.fastest(self.state))
+        return fastest + fall
 
     @property
     def last_pressure(self) -> Array | None:
@@ -94,12 +102,13 @@ class Simulation:
         return None if self.state.guess is None else self.state.guess.detached.reshape(self.grid.shape3)
 
     def walls_at(self, t: float) -> WallState:
-        return self.walls.at(t)
+        """With bodies that move with the liquid where they are now."""
+        return self.walls.at(t, None if self.bodies is None else self.bodies.placed(self.state))
 
     def surface_now(self) -> Array:
         """The liquid's distance at cell centres for the particles as they stand; the state stays as it is."""
         index = sort(self.state.particles, self.grid)
-        return self.method.surface.locate(self.state, index, self.walls.at(self.state.time).solid_phi)
+        return self.method.surface.locate(self.state, index, self.walls_at(self.state.time).solid_phi)
 
     def run(self, frames: int | None = None, on_step: Callable[[StepReport], None] | None = None) -> None:
         """Compute until `frames` frames are complete (the scene's own number if not given)."""
@@ -137,14 +146,23 @@ class Simulation:
         steps = math.ceil(remaining * fastest / (scene.numerics.cfl * self.grid.spacing))
         if not steps <= MOST_STEPS:
             raise StepsExceeded(
-                f"the fastest liquid moves at {fastest:.3g} m/s after {state.time:.4g} s, which would take {steps} steps to the end of the "
-                f"frame (at most {MOST_STEPS} are allowed); look at the last frames, raise the resolution, or raise numerics.cfl"
+                f"the fastest liquid or body moves at {fastest:.3g} m/s after {state.time:.4g} s, which would take {steps} steps to the end "
+                f"of the frame (at most {MOST_STEPS} are allowed); look at the last frames, raise the resolution, or raise numerics.cfl"
             )
         return max(LEAST_STEPS, steps)
 
     def _record(self) -> None:
         for recorder in self.recorders:
             recorder.record(self)
+
+
+def choose_projection(scene: Scene) -> Projection:
+    """The one that the scene's numerics ask for; bodies that move with the liquid are solved for together with it."""
+    numerics = scene.numerics
+    plain = PressureProjection(make_solver(numerics.solver, numerics.tolerance))
+    if not scene.has_bodies:
+        return plain
+    return CoupledProjection(Coupled(tolerance=numerics.tolerance), plain)
 
 
 def max_speed(state: State, on_particles: bool) -> float:
@@ -157,11 +175,17 @@ def max_speed(state: State, on_particles: bool) -> float:
 def start(scene: Scene, method: Method) -> State:
     """The state at t = 0: particles in the liquid bodies, and the distance to them."""
     grid = with_margin(scene.grid)
+    out = State(grid, Particles.none(False), liquid_phi(scene), initial_velocity(scene))
     walls = method.walls.at(0.0)
+    if method.bodies is not None:
+        out.bodies = method.bodies.world.start()
+        method.bodies.require_apart(out, walls.solid_phi, scene.grid)
+        walls = method.walls.at(0.0, method.bodies.placed(out))
     particles = seed(scene.liquid, grid, walls.solid_phi, scene.numerics)
     if not method.transfer.affine:
         particles.affine = np.zeros((0, 3, 3))
-    return State(grid, particles, liquid_phi(scene), initial_velocity(scene))
+    out.particles = particles
+    return out
 
 
 def liquid_phi(scene: Scene) -> Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from unstick.geometry.shapes import Shape, sample
 from unstick.grid import CENTRES, NODES, Array, Grid
 from unstick.kernels.walls import fill_between, mark_letting_go, take_velocity
 from unstick.liquid.scene import Inflow, Scene, Solid
+
+if TYPE_CHECKING:
+    from unstick.liquid.bodies import Immersed
 
 REACH = 2.0  # cells within which a wall decides whether liquid may let go of it
 BAND = 4.0  # cells around the surface of a moving solid in which its distance is exact
@@ -29,6 +33,14 @@ class WallState:
     separating: Any  # "separating", "sticking", or for each cell whether the nearest wall lets go
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Prescribed:
+    """Walls that the scene moves, at a time."""
+
+    groups: dict[str, Array]  # by kind: distance to all walls of that kind
+    walls: WallState
+
+
 @dataclass(slots=True, eq=False)
 class Walls:
     """All walls of a scene on a grid with margin. What stands still is sampled once."""
@@ -37,31 +49,54 @@ class Walls:
     moving: tuple[Solid, ...]
     inflows: tuple[Inflow, ...]
     still: dict[str, Array]  # by kind, "separating" or "sticking": distance to all walls of that kind that stand still
-    kinds: frozenset[str]  # of all walls, moving ones too
-    last: tuple[Any, WallState] | None = field(default=None, repr=False)
+    last: tuple[Any, Prescribed] | None = field(default=None, repr=False)
+    joined: tuple[Any, WallState] | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, scene: Scene, grid: Grid) -> Walls:
-        """`grid` is the scene's grid with a margin of the same width on every side."""
+    def of(cls, scene: Scene, grid: Grid, more: Sequence[tuple[Shape, str]] = ()) -> Walls:
+        """`grid` is the scene's grid with a margin of the same width on every side; `more` are shapes that stand still, and their kinds."""
         still: dict[str, Array] = {}
         for kind, distance in _sides(scene, grid):
             still[kind] = distance if kind not in still else np.minimum(still[kind], distance)
-        for solid in scene.solids:
-            if not solid.motion.moves:
-                distance = sample(solid.shape, grid).reshape(grid.node_shape3)
-                still[solid.walls] = distance if solid.walls not in still else np.minimum(still[solid.walls], distance)
-        moving = tuple(solid for solid in scene.solids if solid.motion.moves)
-        return cls(grid, moving, scene.inflows, still, frozenset(still) | {solid.walls for solid in moving})
+        standing = [(solid.shape, solid.walls) for solid in scene.solids if not solid.motion.moves]
+        for shape, kind in (*standing, *more):
+            distance = sample(shape, grid).reshape(grid.node_shape3)
+            still[kind] = distance if kind not in still else np.minimum(still[kind], distance)
+        return cls(grid, tuple(solid for solid in scene.solids if solid.motion.moves), scene.inflows, still)
 
-    def at(self, t: float) -> WallState:
-        """The walls at time t. Callers do not write into it: what stands still is shared between times."""
+    def at(self, t: float, immersed: Immersed | None = None) -> WallState:
+        """The walls at time t, with bodies that move with the liquid if there are such; those have no velocity of their own here.
+
+        Callers do not write into it: what stands still is shared between times.
+        """
+        known = self._prescribed(t)
+        if immersed is None:
+            return known.walls
+        key = known, immersed
+        if self.joined is None or self.joined[0][0] is not known or self.joined[0][1] is not immersed:
+            groups = dict(known.groups)
+            for kind, phi in zip(immersed.walls, immersed.phi, strict=True):
+                groups[kind] = phi if kind not in groups else np.minimum(groups[kind], phi)
+            self.joined = key, WallState(_nearest(groups), known.walls.velocity, self._letting_go(groups))
+        return self.joined[1]
+
+    def carried(self, t: float, immersed: Immersed, poses: Sequence[Pose]) -> WallState:
+        """The same walls where faces near a body move with it; `poses` are those of `immersed` with the velocities they have now."""
+        walls, others = self.at(t, immersed), self._prescribed(t).walls.solid_phi
+        velocity = FaceField(self.grid) if walls.velocity is None else walls.velocity.copy()
+        for pose, phi, blocks in zip(poses, immersed.phi, immersed.blocks, strict=True):
+            _carry(velocity, pose, phi, others, blocks)
+            others = np.minimum(others, phi)
+        return replace(walls, velocity=velocity)
+
+    def _prescribed(self, t: float) -> Prescribed:
         pouring = tuple(inflow for inflow in self.inflows if inflow.start <= t < inflow.end)
         key = (t if self.moving else None, pouring)
         if self.last is None or self.last[0] != key:
             self.last = key, self._at(t, pouring)
         return self.last[1]
 
-    def _at(self, t: float, pouring: tuple[Inflow, ...]) -> WallState:
+    def _at(self, t: float, pouring: tuple[Inflow, ...]) -> Prescribed:
         grid = self.grid
         groups = dict(self.still)
         velocity = FaceField(grid) if self.moving or pouring else None
@@ -74,11 +109,11 @@ class Walls:
             mine, blocks = sample_near(Moved(solid.shape, pose), grid)
             _carry(velocity, pose, mine, _nearest(groups), blocks)
             groups[solid.walls] = mine if solid.walls not in groups else np.minimum(groups[solid.walls], mine)
-        return WallState(_nearest(groups), velocity, self._letting_go(groups))
+        return Prescribed(groups, WallState(_nearest(groups), velocity, self._letting_go(groups)))
 
     def _letting_go(self, groups: dict[str, Array]) -> Any:
-        if len(self.kinds) == 1:
-            return next(iter(self.kinds))
+        if len(groups) == 1:
+            return next(iter(groups))
         out = np.empty(self.grid.shape3, dtype=np.bool_)
         h = self.grid.spacing
         mark_letting_go(out, groups["separating"], groups["sticking"], REACH * h, 1e-6 * h, self.grid.dimension - 2)

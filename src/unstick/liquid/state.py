@@ -66,5 +66,6 @@ class State:
     step: int = 0  # complete steps
     guess: Guess | None = None  # the last pressure and its detached set, where the next solve starts
     volume: float | None = None  # of the liquid that should be there: as found at the first step, plus inflow, less outflow
+    bodies: Array | None = None  # full state of the bodies that move with the liquid, as MuJoCo counts it
     found: float = 0.0  # volume of the liquid as reconstructed in the last step
     gas: Gas | None = None  # in a scene of smoke, which has no particles

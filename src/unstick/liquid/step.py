@@ -20,6 +20,7 @@ from unstick.liquid.volume import volume
 from unstick.pressure.projection import Flow, Projection
 
 if TYPE_CHECKING:
+    from unstick.liquid.bodies import BodyStage
     from unstick.liquid.scene import Scene
     from unstick.liquid.solids import Walls
     from unstick.liquid.state import State
@@ -48,12 +49,13 @@ class Method:
     surface: Surface
     walls: Walls
     projection: Projection
+    bodies: BodyStage | None = None
 
 
 def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
     """Advance the state by dt."""
     numerics, grid, particles = scene.numerics, state.grid, state.particles
-    clock = Clock()
+    bodies, clock = method.bodies, Clock()
 
     with clock("particles_to_grid"):
         index = sort(particles, grid)
@@ -62,14 +64,16 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
 
     with clock("body_forces"):
         velocity = add_gravity(before, scene.gravity, state.time, dt)
+        free = None if bodies is None else bodies.coupled(scene, state, dt)
 
     with clock("liquid_surface"):
-        old_walls = method.walls.at(state.time)
+        immersed = None if bodies is None else bodies.placed(state)
+        old_walls = method.walls.at(state.time, immersed)
         phi = method.surface.locate(state, index, old_walls.solid_phi)
         found = volume(grid, phi, old_walls.solid_phi)
 
     with clock("cut_cells"):
-        walls = method.walls.at(state.time + dt)
+        walls = method.walls.at(state.time + dt, immersed)
 
     with clock("pressure"):
         flow = Flow(
@@ -83,11 +87,14 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
             walls=walls.separating,
             expansion=wanted_expansion(state.volume, found) if numerics.volume_source else 0.0,
             theta_min=numerics.theta_min,
+            bodies=free,
         )
         projected = method.projection(flow, state.guess)
         projected.result.require()  # a step that failed leaves the state as it was
 
     with clock("extrapolate"):
+        if immersed is not None and projected.bodies is not None:
+            walls = method.walls.carried(state.time + dt, immersed, immersed.moving(projected.bodies))
         velocity = projected.velocity
         reach = int(numerics.cfl) + LAYERS
         valid = mark_valid(grid, phi, walls.solid_phi)
@@ -103,6 +110,9 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
     with clock("advect"):
         path = PATHS[numerics.paths]
         move(particles, velocity, dt, path)
+        if bodies is not None and free is not None:
+            state.bodies = bodies.advance(scene, state, projected, free, dt)
+            walls = method.walls.at(state.time + dt, bodies.placed(state))
         push_out(particles, grid, walls.solid_phi)
         method.surface.advance(state, velocity, dt, path)
         state.velocity = velocity if method.transfer.carries_velocity else advect_faces(velocity, dt, path)
@@ -112,4 +122,4 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
 
     state.time += dt
     state.step += 1
-    return report(scene, state, projected.result, dt, clock)
+    return report(scene, state, projected.result, dt, clock, bodies)

@@ -61,7 +61,7 @@ class FrameRecorder:
         state = simulation.state
         solid = np.asarray(simulation.walls_at(state.time).solid_phi, dtype=np.float32)
         arrays = self._arrays(state, simulation.surface_now())
-        if any(s.motion.moves for s in simulation.scene.solids):
+        if simulation.scene.has_bodies or any(s.motion.moves for s in simulation.scene.solids):
             arrays["solid_phi"] = solid
         elif not solid_path(self.directory).exists():
             save_arrays(solid_path(self.directory), {"solid_phi": solid})

@@ -71,6 +71,8 @@ def save(path: Path, state: State, stamp: Stamp) -> None:
     }
     if state.guess is not None:
         arrays |= {"p": state.guess.p, "detached": state.guess.detached}
+    if state.bodies is not None:
+        arrays["bodies"] = state.bodies
 
     def write(file: BinaryIO) -> None:
         pack_arrays(file, arrays)
@@ -97,6 +99,7 @@ def load(path: Path, grid: Grid) -> Checkpoint:
         frame=header["frame"],
         step=header["step"],
         guess=guess,
+        bodies=arrays.get("bodies"),
         volume=header["volume"],
         found=header["found"],
     )

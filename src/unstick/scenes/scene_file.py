@@ -88,9 +88,14 @@ def with_walls(scene: Scene, walls: str) -> Scene:
     if walls not in KINDS:
         raise unknown("kind of walls", walls, KINDS)
     kind = KINDS[KINDS.index(walls)]
-    sides = tuple(kind if axis < 2 * scene.grid.dimension else old for axis, old in enumerate(scene.sides))
+    if scene.smoke is not None and kind == "separating":
+        raise SceneError(f"{scene.name or 'the scene'} holds gas, which does not let go of walls; give sticking, or leave walls out")
+    inner = 6 if scene.smoke is not None else 2 * scene.grid.dimension
+    sides = tuple(kind if axis < inner and old != "open" else old for axis, old in enumerate(scene.sides))
     solids = tuple(dataclasses.replace(solid, walls=kind) for solid in scene.solids)
-    return dataclasses.replace(scene, solids=solids, sides=sides)
+    bodies = tuple(dataclasses.replace(body, walls=kind) for body in scene.bodies)
+    mjcf = None if scene.mjcf is None else dataclasses.replace(scene.mjcf, walls=kind)
+    return dataclasses.replace(scene, solids=solids, sides=sides, bodies=bodies, mjcf=mjcf)
 
 
 def box_grid(size: tuple[float, ...], resolution: int) -> Grid:
