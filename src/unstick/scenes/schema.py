@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from unstick.geometry.motion import Still
-from unstick.liquid.scene import Body, Gravity, Inflow, Numerics, Outflow, Scene, Solid
+from unstick.liquid.scene import Body, Gravity, Inflow, Numerics, Outflow, Scene, Side, Solid
 from unstick.scenes.errors import nearest
-from unstick.scenes.scene_file import LEAST_CELLS, MOST_CELLS, box_grid
-from unstick.scenes.schema_base import EMPTY, MOST_ENTRIES, Context, End, Name, NotNegative, Number, Positive, Table, Vector, context
+from unstick.scenes.scene_file import LEAST_CELLS, MOST_CELLS, box_grid, with_walls
+from unstick.scenes.schema_base import EMPTY, MOST_ENTRIES, Context, Name, Number, Positive, SpanTable, Table, Vector, context
 from unstick.scenes.schema_motions import AnyMotion
 from unstick.scenes.schema_shapes import AnyShape
+from unstick.scenes.schema_smoke import SmokeTable, SourceTable
 
 Kind = Literal["separating", "sticking"]
 
@@ -88,19 +88,6 @@ class SolidTable(Table):
         return Solid(name=self.name, shape=~shape if self.hollow else shape, walls=self.walls, motion=motion)
 
 
-class SpanTable(Table):
-    """From `start` to `end`."""
-
-    start: NotNegative = 0.0
-    end: End = math.inf
-
-    @model_validator(mode="after")
-    def _ends_after_its_start(self) -> SpanTable:
-        if not self.start < self.end:
-            raise ValueError(f"start {self.start} and end {self.end} given; allowed: a start before the end")
-        return self
-
-
 class InflowTable(SpanTable):
     name: Name = "inflow"
     shape: AnyShape
@@ -119,14 +106,14 @@ class OutflowTable(SpanTable):
 
 
 class SidesTable(Table):
-    left: Kind = "separating"
-    right: Kind = "separating"
-    bottom: Kind = "separating"
-    top: Kind = "separating"
-    back: Kind = "separating"
-    front: Kind = "separating"
+    left: Side = "separating"
+    right: Side = "separating"
+    bottom: Side = "separating"
+    top: Side = "separating"
+    back: Side = "separating"
+    front: Side = "separating"
 
-    def make(self) -> tuple[Kind, ...]:
+    def make(self) -> tuple[Side, ...]:
         return self.left, self.right, self.bottom, self.top, self.back, self.front
 
 
@@ -173,10 +160,30 @@ class SceneConfig(Table):
     outflow: Annotated[list[OutflowTable], Field(max_length=MOST_ENTRIES)] = EMPTY
     sides: SidesTable = SidesTable()
     numerics: NumericsTable = NumericsTable()
+    smoke: SmokeTable | None = None
+    source: Annotated[list[SourceTable], Field(max_length=MOST_ENTRIES)] = EMPTY
+
+    @model_validator(mode="after")
+    def _holds_a_liquid_or_a_gas(self) -> SceneConfig:
+        sides = self.sides.make()[: 2 * self.scene.dimension]
+        if self.smoke is None:
+            if self.source:
+                raise ValueError("source given without smoke; allowed: sources of smoke in a scene with a [smoke] table")
+            if "open" in self.sides.make():
+                raise ValueError("an open side given without smoke; allowed: separating, sticking, and for liquid to leave an outflow")
+            return self
+        if self.liquid or self.outflow:
+            raise ValueError("smoke given with liquid or an outflow; allowed: gas alone, which fills the domain and leaves by open sides")
+        if self.inflow and "open" not in sides:
+            raise ValueError("an inflow given in a closed box of gas; allowed: one with an open side, else the gas has nowhere to go")
+        tables: tuple[Table, ...] = (self.sides, *self.solid)
+        if any(getattr(table, key) == "separating" for table in tables for key in table.model_fields_set):
+            raise ValueError("separating walls given with smoke; allowed: sticking, or open for a side. A gas does not let go of a wall")
+        return self
 
     def make(self, given: Context) -> Scene:
         head = self.scene
-        return Scene(
+        scene = Scene(
             name=head.name,
             about=head.about,
             grid=box_grid(tuple(head.size), head.resolution),
@@ -190,7 +197,9 @@ class SceneConfig(Table):
             frames=head.frames,
             frame_time=head.frame_time,
             numerics=self.numerics.make(),
+            smoke=None if self.smoke is None else self.smoke.make(tuple(entry.make(given) for entry in self.source)),
         )
+        return scene if scene.smoke is None else with_walls(scene, "sticking")
 
 
 TOP_TABLES: dict[str, type[Table]] = {
@@ -202,4 +211,6 @@ TOP_TABLES: dict[str, type[Table]] = {
     "outflow": OutflowTable,
     "sides": SidesTable,
     "numerics": NumericsTable,
+    "smoke": SmokeTable,
+    "source": SourceTable,
 }

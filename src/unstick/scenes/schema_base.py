@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, ValidationInfo
+from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 FAR = 1e6  # m, and everything else: no number of a scene is larger
 MOST_ENTRIES = 1000  # of a list
@@ -53,3 +53,16 @@ End = Annotated[float, AllowInfNan(True), AfterValidator(no_nan)]
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\w .,()+-]*$")]
 EMPTY: Any = Field(default_factory=list)
 ALONG_Z: Any = Field(default_factory=lambda: [0.0, 0.0, 1.0])
+
+
+class SpanTable(Table):
+    """From `start` to `end`."""
+
+    start: NotNegative = 0.0
+    end: End = math.inf
+
+    @model_validator(mode="after")
+    def _ends_after_its_start(self) -> SpanTable:
+        if not self.start < self.end:
+            raise ValueError(f"start {self.start} and end {self.end} given; allowed: a start before the end")
+        return self

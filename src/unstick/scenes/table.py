@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstick.scenes import andersen, eckert, karlsson, lai, moving, tanks
+from unstick.scenes import andersen, eckert, karlsson, lai, moving, smoke, tanks
 from unstick.scenes.scene_file import SceneFile
 
 SCENES: dict[str, SceneFile] = {
@@ -28,5 +28,7 @@ SCENES: dict[str, SceneFile] = {
         SceneFile("martin-moyce", tanks.martin_moyce),
         SceneFile("shaken-glass", moving.shaken_glass),
         SceneFile("ladle", moving.ladle),
+        SceneFile("plume", smoke.plume),
+        SceneFile("plume-ball", smoke.plume_ball),
     )
 }

@@ -13,7 +13,7 @@ from unstick.geometry.motion import Motion
 from unstick.geometry.shapes import Shape
 from unstick.geometry.surfaces import Surface
 from unstick.grid import Grid
-from unstick.liquid.scene import SIDES, Gravity, Scene
+from unstick.liquid.scene import SIDES, Gravity, Scene, Smoke
 from unstick.scenes.errors import SceneError
 from unstick.scenes.words import SIDE_NAMES, WORDS
 
@@ -49,7 +49,9 @@ def to_toml(scene: Scene) -> str:
     blocks = []
     for key in ("scene", "gravity"):
         blocks.append(_block(f"[{key}]", tables[key], key))
-    for key in ("liquid", "solid", "inflow", "outflow"):
+    if "smoke" in tables:
+        blocks.append(_block("[smoke]", tables["smoke"], "smoke"))
+    for key in ("liquid", "source", "solid", "inflow", "outflow"):
         for entry in tables.get(key, []):
             plain = {name: value for name, value in entry.items() if not isinstance(value, dict)}
             text = _block(f"[[{key}]]", plain)
@@ -95,10 +97,26 @@ def tables_of(scene: Scene) -> Table:
         {"name": i.name, "velocity": list(i.velocity), "start": i.start, "end": i.end, "shape": shape_table(i.shape)} for i in scene.inflows
     ]
     tables["outflow"] = [{"name": o.name, "start": o.start, "end": o.end, "shape": shape_table(o.shape)} for o in scene.outflows]
-    written = SIDES if "sticking" in scene.sides[2 * grid.dimension :] else SIDES[: 2 * grid.dimension]
+    plain = set(scene.sides[2 * grid.dimension :]) <= {"separating"}
+    written = SIDES[: 2 * grid.dimension] if plain else SIDES
     tables["sides"] = {name: kind for name, kind, _ in zip(SIDE_NAMES, scene.sides, written, strict=False)}
     tables["numerics"] = dataclasses.asdict(scene.numerics)
+    if scene.smoke is not None:
+        tables |= _smoke(scene.smoke)
     return tables
+
+
+def _smoke(smoke: Smoke) -> Table:
+    """[smoke] and [[source]]."""
+    sources = []
+    for source in smoke.sources:
+        entry: Table = {"name": source.name, "density": source.density}
+        if source.temperature is not None:
+            entry["temperature"] = source.temperature
+        entry |= {"velocity": list(source.velocity), "start": source.start, "end": source.end, "shape": shape_table(source.shape)}
+        sources.append(entry)
+    plain = {field.name: getattr(smoke, field.name) for field in dataclasses.fields(smoke) if field.name != "sources"}
+    return {"smoke": plain, "source": sources}
 
 
 def size_of(grid: Grid) -> list[float]:

@@ -22,7 +22,8 @@ def apply_sources(scene: Scene, state: State, parts: Array, time: float) -> None
         cover = covered(source.shape, grid) * (parts > 0.0)
         before = float(np.sum(gas.density * parts))
         gas.density += cover * (source.density - gas.density)
-        gas.excess += cover * (source.temperature - smoke.ambient - gas.excess)
+        excess = 0.0 if source.temperature is None else source.temperature - smoke.ambient
+        gas.excess += cover * (excess - gas.excess)
         gas.released += (float(np.sum(gas.density * parts)) - before) * grid.spacing**grid.dimension
         if source.velocity:
             _set_faces(state, source.shape, source.velocity)

@@ -42,11 +42,14 @@ def gas_of(state: State) -> Gas:
     return state.gas
 
 
+def has_open_side(scene: Scene) -> bool:
+    return "open" in scene.sides[: 2 * scene.grid.dimension]
+
+
 def require_gas(scene: Scene) -> None:
     """Refuse what a gas cannot have."""
-    smoke, sides = smoke_of(scene), scene.sides[: 2 * scene.grid.dimension]
-    require_known("scheme of advection", smoke.advection, SCHEMES)
+    require_known("scheme of advection", smoke_of(scene).advection, SCHEMES)
     if scene.liquid or scene.outflows:
         raise InvalidSystem("a scene of smoke holds gas everywhere: it has no liquid and no outflows; open a side for gas to leave")
-    if scene.inflows and "open" not in sides:
+    if scene.inflows and not has_open_side(scene):
         raise InvalidSystem("an inflow into a closed box of gas has nowhere to go; open a side")

@@ -21,7 +21,7 @@ from unstick.smoke.advect import Passage, centre_open, keep, open_parts
 from unstick.smoke.forces import add_buoyancy, add_confinement
 from unstick.smoke.report import Motion, SmokeReport, report
 from unstick.smoke.sources import apply_sources
-from unstick.smoke.state import gas_of, smoke_of
+from unstick.smoke.state import gas_of, has_open_side, smoke_of
 
 if TYPE_CHECKING:
     from unstick.grid import Array
@@ -103,7 +103,7 @@ def leave(scene: Scene, state: State, parts: Array, dt: float) -> None:
     smoke, gas = smoke_of(scene), gas_of(state)
     cell = state.grid.spacing**state.grid.dimension
     before = float(np.sum(gas.density * parts))
-    if "open" in scene.sides:
+    if has_open_side(scene):
         inside = state.phi < 0.0
         gas.density *= inside
         gas.excess *= inside
