@@ -60,6 +60,8 @@ class SolveResult:
     goal: float  # the value of that norm at which the solve is converged
     notes: tuple[str, ...] = ()
     work: dict[str, float] = field(default_factory=dict)  # machine-independent cost; see docs/solvers/work.md
+    row_let_go: Array | None = None  # bool: the rows that let go of a wall, from a method that does not tell it by p and slack
+    tolerated: bool = False  # whether to go on with what the iteration limit left
 
     @property
     def p(self) -> Array:
@@ -76,6 +78,8 @@ class SolveResult:
 
     @property
     def row_detached(self) -> Array:
+        if self.row_let_go is not None:
+            return self.row_let_go
         return np.asarray(self.system.row_contact & (self.row_p == 0) & (self.row_slack > 0))
 
     @property
@@ -88,6 +92,6 @@ class SolveResult:
 
     def require(self) -> Array:
         """p, or a SolveError that carries this result."""
-        if not self.converged:
+        if not (self.converged or (self.tolerated and self.status is Status.ITERATION_LIMIT)):
             raise SolveError(self)
         return self.p

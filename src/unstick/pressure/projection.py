@@ -44,6 +44,7 @@ class Projected:
     result: SolveResult
     bodies: Array | None = None  # (m,) generalised velocity of the flow's bodies after the pressure
     impulse: Array | None = None  # (m,) generalised impulse of the pressure on them: mass times the change of velocity
+    given: tuple[Array, Array, Array] | None = None  # uint8 by face: closed ones too that the projection has given a velocity
 
     @property
     def guess(self) -> Guess:
