@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from unstick.checks import require_count, require_positive
 from unstick.grid import Array
 from unstick.pressure.coupling import sparse
 from unstick.pressure.coupling.lowrank import CoupledSystem
+from unstick.pressure.coupling.on_rows import Options, solve_on_rows
 from unstick.pressure.coupling.pockets import Closed, find_closed
 from unstick.problem import Stencil
 from unstick.result import Guess, SolveResult, Status
@@ -18,6 +19,7 @@ from unstick.solvers.ledger import Ledger
 from unstick.solvers.protocol import read_guess
 from unstick.solvers.structured import Tuning
 
+RESCUE = 10  # outer iterations below which a limit is meant as such
 SMALL = 900  # rows below which a dense factor is quicker than a hierarchy
 
 
@@ -49,7 +51,30 @@ class Coupled:
         if closed is not None:
             b, notes = b + closed.change, closed.notes
         start, _ = read_guess(system, guess)
+        if np.any(b) and system.term is not None and system.term.size:
+            options = Options(self.tolerance, self.max_iterations, self.absolute, self.tuning, self.small, self.deflate, self.on_iteration)
+            found = solve_on_rows(system, b, contact, closed, start, options)
+            if found is not None:
+                end = found.ended
+                residuals = [r * found.unit_b for r in end.residuals]
+                result = conclude(self, system, b, found.p, end.status, end.steps, end.outer, residuals, notes, found.ledger)
+                if result.status in (Status.CONVERGED, Status.DIVERGED) or self.max_iterations < RESCUE:
+                    return result
+                return self.rescue(system, b, contact, closed, result)
         return self.on_sparse_rows(system, b, contact, closed, start, notes)
+
+    def rescue(self, system: CoupledSystem, b: Array, contact: Array, closed: Closed | None, stalled: SolveResult) -> SolveResult:
+        """Sparse rows go on from where multigrid stalled; the better of the two is kept."""
+        other = self.on_sparse_rows(system, b, contact, closed, stalled.row_p, stalled.notes)
+        better = other if other.residual < stalled.residual else stalled
+        note = f"multigrid stalled at a residual of {stalled.residual:.3g} after {stalled.outer_iterations} outer iterations; "
+            "sparse rows went on"
+        return replace(
+            better,
+            iterations=stalled.iterations + other.iterations,
+            outer_iterations=stalled.outer_iterations + other.outer_iterations,
+            notes=(*stalled.notes, note),
+        )
 
     def on_sparse_rows(
         self, system: CoupledSystem, b: Array, contact: Array, closed: Closed | None, start: Array | None, notes: tuple[str, ...]

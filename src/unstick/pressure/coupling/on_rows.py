@@ -1,0 +1,372 @@
+"""Coupled systems on liquid rows: the default's active-set method with the bodies' term in every part of it.
+
+One outer iteration is that of solvers/structured.py: projected sweeps, the detached set, conjugate gradients on the free cells, projection,
+exact line search. Three things are new.
+* Sweeps relax the cells beside bodies with the whole diagonal, each against the bodies' latest motion. Frozen bodies would make
+  sweeps climb: the energy then falls no more, and it is the energy that carries the method, as A is no M-matrix.
+* The multigrid cycle preconditions the plain matrix only. A body lighter than the liquid it displaces leaves eigenvalues of the size of
+  that ratio, as many as it has freedoms; conjugate gradients pay an iteration or more for each. They are deflated: W, half a cycle
+  applied to F, is solved for exactly and kept out of all directions. W may be rough: with kappa >= 1 measuring how far it is from
+  A^-1 F, the largest eigenvalue left is at most 1 + sqrt(kappa), whatever the densities (docs/coupling.md).
+* Conjugate gradients run in double precision where the term is stiff.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from unstick.grid import Array
+from unstick.kernels import rows_contact, rows_guess
+from unstick.kernels.rows_coupled import (
+    Deflation,
+    Term,
+    add_term,
+    against,
+    coupled_gradients,
+    moments,
+    relax_listed,
+    times_core,
+    write_right,
+)
+from unstick.kernels.rows_cycle import Matrix, Watch, Work, ascend, inner, multiply, put, v_cycle
+from unstick.pressure.coupling.lowrank import CoupledSystem
+from unstick.pressure.coupling.pockets import Closed
+from unstick.problem import Stencil
+from unstick.result import Status
+from unstick.solvers.ledger import Ledger
+from unstick.solvers.pins import Pins
+from unstick.solvers.rows import Layout, contact_cells, lay_out, make_levels, pack_guess, pack_system, scan, unpack
+from unstick.solvers.structured import DOUBLE_FLOOR, FINEST, GIVE_UP, SINGLE_FLOOR, Ending, Look, Run, Tuning, count_entries, nested_guess
+
+RED, BLACK = 0, 1
+MOST = 24  # deflated directions at most; with more, conjugate gradients are left to themselves
+LEAST = 0.3  # such a ratio, below which a direction is not worth deflating
+STIFF = 30.0  # ratio of the term to the plain matrix from which single precision is not trusted
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a solver asks for; see `Coupled`."""
+
+    tolerance: float
+    max_iterations: int
+    absolute: bool
+    tuning: Tuning
+    small: int
+    deflate: bool
+    on_iteration: Callable[[int, float], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """p on the box of rows, in pascal."""
+
+    p: Array
+    ended: Ending
+    ledger: Ledger
+    unit_b: float
+
+
+@dataclass(slots=True, eq=False)
+class CoupledRun:
+    """One coupled solve in progress: the run of the plain matrix, and the term in the run's units."""
+
+    run: Run
+    term: Term
+    columns: Array  # (k, listed cells): the combinations of the columns of F that are deflated
+    deflation: Deflation
+    built: bool = False
+
+    def level0(self) -> slice:
+        return slice(int(self.run.layout.start[0]), int(self.run.layout.start[1]))
+
+    def refresh(self) -> None:
+        """Let the plain residual be the coupled one, for the present pressure."""
+        write_right(self.run.fine.g, self.term, moments(self.term, self.run.fine.p))
+
+    def sweep(self) -> None:
+        run, term = self.run, self.term
+        p = run.fine.p
+        for colour in run.tuning.outer_sweeps:
+            mine = term.at[0, : term.red] if colour == RED else term.at[0, term.red :]
+            before = p[mine]
+            run.sweep(0, p, run.fine.g, (colour,))
+            p[mine] = before
+            t = times_core(term, moments(term, p))
+            relax_listed(colour == RED, p, run.fine.contact, *run.double(), term, t)
+            self.refresh()
+
+    def inspect(self) -> Look:
+        return self.run.inspect(0, self.run.fine.p, self.run.fine.g)
+
+    def correct(self, goal: float, limit: int, early: float) -> tuple[int, Array, bool]:
+        """As `Run.correct` on level 0, for the coupled matrix."""
+        run, term = self.run, self.term
+        single, work = run.parts()
+        levels = run.levels
+        if run.wide is not None:
+            (res, d, q, v), matrix = run.wide[:4], Matrix(run.fine.e, run.fine.wx, run.fine.wy, run.fine.wz)
+        else:
+            (res, d, q, v), matrix = (levels.f, levels.d, levels.q, levels.v), single
+        part = levels.part[:, :2].copy()
+        if not self.built and len(self.columns):
+            self.build(part)
+        put(run.residuals(0)[1], res, 0, run.grids())
+        at = self.level0()
+        d[at], v[at] = 0.0, 0.0
+        watch = Watch(run.contact_at, run.fine.p, run.fine.g, run.fine.wx, run.fine.wy, run.fine.wz)
+        held = moments(term, run.fine.p)
+        steps, _, changed = coupled_gradients(
+            run.tuning.sweeps, run.tuning.inner_steps, limit, goal, res, d, q, v, matrix, run.grids(), single, work, part, early, run.goal,
+            watch, term, held, self.deflation,
+        )  # fmt: skip
+        self.refresh()
+        run.ledger.spend("cycles", steps * run.cycle_entries(0))
+        run.ledger.spend("matvecs", steps * (run.nnz[0] + 2.0 * term.val.size))
+        run.ledger.spend("vectors", steps * (5 + 2 * len(self.deflation.W)) * run.nnz[0] / 7)
+        run.ledger.count("cycles", steps)
+        return int(steps), v, bool(changed)
+
+    def build(self, part: Array) -> None:
+        """W, its image and W^T A W for the present free cells."""
+        run, term = self.run, self.term
+        at, levels = self.level0(), run.levels
+        single, work = run.parts()
+        grids = run.grids()
+        count, n = len(self.columns), at.stop - at.start
+        if self.deflation.W.shape[0] != count:
+            W, S = np.zeros((count, n), dtype=np.float32), np.zeros((count, n), dtype=np.float32)
+            saved = work.f[at].copy()
+            for k in range(count):
+                work.f[at] = 0.0
+                work.f[term.at[0]] = self.columns[k]
+                half_cycle(run, single, work)
+                W[k] = work.x[at]
+            work.f[at] = saved
+            run.ledger.spend("setup", 0.4 * count * run.cycle_entries(0))
+        else:
+            W, S = self.deflation.W, self.deflation.S
+            W *= levels.inv[at] != 0
+        for k in range(count):
+            work.d[at] = W[k]
+            multiply(work.q, work.d, single, work.inv, 0, grids, part)
+            add_term(work.q, work.d, work.inv, term)
+            S[k] = work.q[at]
+        run.ledger.spend("setup", count * run.nnz[0])
+        gram = np.stack([against(S, 0, W[k]) for k in range(count)])
+        self.deflation = Deflation(at.start, W, S, np.linalg.pinv(0.5 * (gram + gram.T), rcond=1e-10, hermitian=True))
+        self.built = True
+
+    def accept(self, v: Array) -> float:
+        """As `Run.accept` on level 0: project p + v onto the constraint and search exactly along the way, with the term's curvature."""
+        run = self.run
+        part, blocks = run.levels.part, run.blocks(0)
+        off, _, _, span = run.tables()
+        fine, hit = run.fine, run.hit
+        count = part[:, 0].copy()
+        rows_contact.clip(fine.d, fine.p, v, fine.contact, hit, off, span, *blocks, count)
+        alpha = 1.0
+        if count[blocks[1] : blocks[2]].sum() > 0:
+            before, grids = run.residuals(0)[1], run.grids()
+            sums = part[:, :2].copy()
+            up, _ = inner(fine.d, before, before, False, 0, grids, sums)
+            image = np.zeros(len(fine.p))
+            matrix = Matrix(fine.e, fine.wx, fine.wy, fine.wz)
+            curve = multiply(image, fine.d, matrix, run.levels.inv, 0, grids, sums)
+            curve += add_term(image, fine.d, run.levels.inv, self.term)
+            alpha = min(1.0, up / curve) if up > 0 and curve > 0 else 0.0
+            run.ledger.spend("matvecs", run.nnz[0])
+        if alpha > 0:
+            rows_contact.advance(fine.p, fine.d, alpha, fine.contact, off, span, *blocks)
+            self.refresh()
+        return float(alpha)
+
+    def changed_set(self) -> None:
+        """The free cells are others now: the coarse matrices and the images of the deflated directions follow."""
+        self.run.rebuild(0, self.run.below_is_old)
+        self.run.below_is_old = False
+        self.built = False
+
+
+def half_cycle(run: Run, single: Matrix, work: Work) -> None:
+    """x = a V-cycle without the sweeps before it, applied to f of level 0: cheap, and smooth enough to be deflated."""
+    grids, layout = run.grids(), run.layout
+    at = slice(int(layout.start[0]), int(layout.start[1]))
+    rows_guess.restrict_all(work.f, work.f, layout.off, layout.par, layout.span, layout.child, *run.blocks(1), layout.width)
+    v_cycle(1, run.tuning.sweeps, grids, single, work)
+    work.x[at] = 0.0
+    ascend(0, 1, grids, single, work, work.x)
+
+
+def solve_on_rows(
+    system: CoupledSystem, b: Array, contact: Array, closed: Closed | None, start: Array | None, options: Options
+) -> Solved | None:
+    """None, before any work, for systems with fewer than `small` rows."""
+    A = system.A
+    assert isinstance(A, Stencil) and system.term is not None
+    size, k0, k1 = scan(A, b)
+    if size.unknowns < options.small:
+        return None
+    layout = lay_out(k0, k1, A.box)
+    fine = pack_system(layout, A, b, contact, size.mean, size.largest)
+    levels = make_levels(layout, fine)
+    nnz = count_entries(layout, size.entries)
+    run = Run(
+        layout=layout,
+        fine=fine,
+        levels=levels,
+        weight=1.0 / size.mean if options.absolute else 0.0,
+        goal=options.tolerance / size.largest if options.absolute else options.tolerance,
+        ledger=Ledger(int(nnz[0])),
+        tuning=options.tuning,
+        nnz=nnz,
+        hit=np.zeros(len(layout.par), dtype=np.bool_),
+        contact_at=contact_cells(layout, fine, levels),
+        light=int(np.count_nonzero(layout.cells >= options.tuning.parallel_cells)),
+    )
+    if closed is not None and closed.alone():
+        run.pins = _pins(layout, run, closed)
+    unit_p = size.largest / size.mean
+    begin_at(run, start, unit_p)
+    term = list_term(layout, system, A, fine.g, size.mean)
+    columns = stiff_columns(term, options.deflate)
+    none = np.zeros((0, layout.storage), dtype=np.float32)
+    coupled = CoupledRun(run, term, columns, Deflation(0, none[:, :0], none[:, :0], np.zeros((0, 0))))
+    coupled.refresh()
+    if columns.size and stiffness(term) > STIFF:
+        run.widen()
+    ended = iterate(coupled, options.max_iterations, start is not None, options.on_iteration)
+    p = np.zeros(A.box)
+    unpack(layout, fine.p, p, unit_p)
+    return Solved(p, ended, run.ledger, size.largest)
+
+
+def begin_at(run: Run, start: Array | None, unit_p: float) -> None:
+    """The given pressure, or the nested solution of the plain matrix, with the bodies as walls that move as they do before the step."""
+    run.levels.flag[: int(run.layout.begin[1])] = True
+    if start is None:
+        run.rebuild(0)
+        nested_guess(run)
+    else:
+        pack_guess(run.layout, run.fine, start, 1.0 / unit_p)
+        run.below_is_old = True
+
+
+def list_term(layout: Layout, system: CoupledSystem, A: Stencil, g: Array, mean: float) -> Term:
+    """The term on strips, in the run's units."""
+    term = system.term
+    assert term is not None
+    cells = np.stack(np.unravel_index(term.rows, A.box), axis=1).reshape(-1, 3)
+    if A.box[2] == 1:
+        cells = np.concatenate([np.zeros((len(cells), 1), dtype=cells.dtype), cells[:, :2]], axis=1)
+    order = np.argsort(cells.sum(axis=1) & 1, kind="stable")
+    cells, factor = cells[order], sp.csr_array(term.factor[order])
+    steps = np.concatenate([np.zeros((1, 3), dtype=np.int64), *(np.array([-e, e]) for e in np.eye(3, dtype=np.int64))])
+    at = np.stack([_position(layout, cells + step) for step in steps])
+    core = term.core / mean
+    own = np.asarray((factor @ sp.csr_array(core)).multiply(factor).sum(axis=1)).reshape(-1)
+    ptr, idx = factor.indptr.astype(np.int64), factor.indices.astype(np.int64)
+    red = int(np.count_nonzero(cells.sum(axis=1) % 2 == 0))
+    return Term(at, ptr, idx, factor.data, np.ascontiguousarray(core), own, g[at[0]].copy(), red)
+
+
+def _position(layout: Layout, cells: Array) -> Array:
+    """Where cells stand in the strips of level 0; cells without a row share a position of zeros."""
+    count, null = int(layout.begin[1]), int(layout.begin[-1])
+    place = layout.place[:2, :count]
+    number = np.full(place.max(axis=1) + 3, null, dtype=np.int64)
+    number[place[0] + 1, place[1] + 1] = np.arange(count)
+    i, j, k = np.minimum(cells.T, np.array([[number.shape[0] - 2], [number.shape[1] - 2], [np.iinfo(np.int64).max]]))
+    row = number[i + 1, j + 1]
+    inside = row != null
+    # A neighbour outside of its row's cells has no coupling; the storage between rows is zero.
+    low, high = layout.span[0, row], layout.span[2, row]
+    inside &= ((k >> 1) >= low) & ((k >> 1) < high)
+    return np.asarray(np.where(inside, layout.off[(i + j + k) & 1, row] + (k >> 1), 0))
+
+
+def stiff_columns(term: Term, deflate: bool) -> Array:
+    """Combinations of the columns of F, on the listed cells, along which the term is not small beside the plain matrix."""
+    n, q = term.at.shape[1], len(term.core)
+    none = np.zeros((0, n))
+    if not deflate or n == 0:
+        return none
+    factor = sp.csr_array((term.val, term.idx, term.ptr), shape=(n, q))
+    length = np.sqrt(np.asarray(factor.multiply(factor).sum(axis=0)).reshape(-1))
+    values, vectors = np.linalg.eigh(length[:, None] * term.core * length)
+    chosen = np.flatnonzero(np.abs(values) * _reach(term) > LEAST)
+    if chosen.size == 0 or chosen.size > MOST:
+        return none
+    return np.ascontiguousarray((factor @ (vectors[:, chosen] / length[:, None])).T)
+
+
+def stiffness(term: Term) -> float:
+    """About the largest ratio of the term's energy to the plain matrix's."""
+    factor = sp.csr_array((term.val, term.idx, term.ptr), shape=(term.at.shape[1], len(term.core)))
+    length = np.sqrt(np.asarray(factor.multiply(factor).sum(axis=0)).reshape(-1))
+    values = np.linalg.eigvalsh(length[:, None] * term.core * length)
+    return float(np.abs(values).max(initial=0.0)) * _reach(term)
+
+
+def _reach(term: Term) -> float:
+    """About f^T A^-1 f for a column f of unit length, a_ii = 1: a dipole of the body's radius in cells."""
+    n = term.at.shape[1]
+    flat = not (term.at[5:] > 0).any() or not (term.at[1:3] > 0).any()
+    return 4.0 * max(n / 8, 1.0) if flat else 6.0 * max(math.sqrt(n / 24), 1.0)
+
+
+def _pins(layout: Layout, run: Run, closed: Closed) -> Pins:
+    """The pockets whose pressure is free up to a constant, as `Pins` wants them."""
+    label = closed.label.reshape(1, *closed.label.shape[:2]) if closed.label.shape[2] == 1 else closed.label
+    alone = closed.alone()
+    chosen = np.isin(label, alone)
+    return Pins.of(layout, run.fine, np.argwhere(chosen), np.searchsorted(alone, label[chosen]), len(alone))
+
+
+def iterate(coupled: CoupledRun, max_iterations: int, warm: bool, report: Callable[[int, float], None] | None = None) -> Ending:
+    """Outer iterations until the stopping test holds; as `structured.iterate`, see there."""
+    run = coupled.run
+    residuals: list[float] = []
+    steps, stale, best = 0, 0, np.inf
+    sticking = not run.fine.contact.any()
+    moved, settled = run.below_is_old, False
+    for outer in range(max_iterations + 1):
+        if not (settled or sticking or (warm and outer == 0)):
+            coupled.sweep()
+        look = coupled.inspect()
+        moved = moved or look.changed > 0
+        for _ in range(2 if settled and look.finite and not sticking and look.natural > run.goal else 0):
+            coupled.sweep()
+            look = coupled.inspect()
+            moved = moved or look.changed > 0
+        residuals.append(look.natural)
+        if report is not None:
+            report(outer, look.natural)
+        stale = 0 if look.natural < 0.9 * best else stale + 1
+        best = min(best, look.natural)
+        if not look.finite:
+            return Ending(Status.DIVERGED, steps, outer, tuple(residuals))
+        if look.natural <= run.goal:
+            return Ending(Status.CONVERGED, steps, outer, tuple(residuals))
+        if stale >= 2 and run.wide is None:
+            run.widen()
+            look = coupled.inspect()
+        if stale > GIVE_UP:
+            return Ending(Status.STAGNATED, steps, outer, tuple(residuals))
+        if outer == max_iterations:
+            return Ending(Status.ITERATION_LIMIT, steps, outer, tuple(residuals))
+        if moved:
+            coupled.changed_set()
+        moved = False
+        floor = (SINGLE_FLOOR if run.wide is None else DOUBLE_FLOOR) * look.free
+        finest = (FINEST if stale == 0 and not sticking else 0.8) * run.goal
+        used, v, changed = coupled.correct(max(finest, floor), run.tuning.inner_limit, run.tuning.early * look.free)
+        coupled.accept(v)
+        settled = finest >= floor and not changed
+        steps += used
+    raise AssertionError("the loop returns")
