@@ -67,8 +67,7 @@ class Coupled:
         """Sparse rows go on from where multigrid stalled; the better of the two is kept."""
         other = self.on_sparse_rows(system, b, contact, closed, stalled.row_p, stalled.notes)
         better = other if other.residual < stalled.residual else stalled
-        note = f"multigrid stalled at a residual of {stalled.residual:.3g} after {stalled.outer_iterations} outer iterations; "
-            "sparse rows went on"
+        note = f"multigrid stalled at a residual of {stalled.residual:.3g} after {stalled.outer_iterations} steps; sparse rows went on"
         return replace(
             better,
             iterations=stalled.iterations + other.iterations,
