@@ -16,8 +16,10 @@ from unstick.record.files import save_arrays
 
 if TYPE_CHECKING:
     from unstick.liquid.simulation import Simulation
+    from unstick.liquid.state import State
 
 AROUND = 4  # cells kept around the liquid; pictures look no farther
+CLEAR = 1e-4  # smoke, and kelvins, that no picture shows
 MOST_PARTICLES = 100_000  # written per frame in 3D, where pictures show the surface; all of them in 2D
 
 
@@ -34,6 +36,8 @@ class FrameData:
     p: Array  # at cell centres, zero outside the liquid
     detached: Array  # flat indices of the cells from whose walls the liquid lets go
     solid_phi: Array  # at nodes, positive outside the solid
+    density: Array | None = None  # of smoke, at cell centres; in a frame of a gas, which has no particles and no surface
+    excess: Array | None = None  # K above ambient
 
 
 def frame_path(directory: Path, frame: int) -> Path:
@@ -60,7 +64,7 @@ class FrameRecorder:
     def record(self, simulation: Simulation) -> None:
         state = simulation.state
         solid = np.asarray(simulation.walls_at(state.time).solid_phi, dtype=np.float32)
-        arrays = self._arrays(state, simulation.surface_now())
+        arrays = self._gas(state) if state.gas is not None else self._arrays(state, simulation.surface_now())
         if simulation.scene.has_bodies or any(s.motion.moves for s in simulation.scene.solids):
             arrays["solid_phi"] = solid
         elif not solid_path(self.directory).exists():
@@ -70,6 +74,17 @@ class FrameRecorder:
     def close(self) -> None:
         """Every frame is complete when it is written."""
 
+    def _gas(self, state: State) -> dict[str, Array]:
+        """Smoke and heat, in the box in which there is any."""
+        gas, grid = state.gas, state.grid
+        assert gas is not None
+        box = filled_box((gas.density > CLEAR) | (np.abs(gas.excess) > CLEAR), around=1)
+        inside = tuple(slice(low, high) for low, high in box)
+        return _head(state, box) | {
+            "density": gas.density.reshape(grid.shape3)[inside].astype(np.float32),
+            "excess": gas.excess.reshape(grid.shape3)[inside].astype(np.float32),
+        }
+
     def _arrays(self, state: Any, phi: Array) -> dict[str, Array]:
         grid, particles = state.grid, state.particles
         n = len(particles.position)
@@ -77,18 +92,12 @@ class FrameRecorder:
         every = 1 if grid.dimension == 2 else max(1, -(-n // self.most_particles))
         velocity = particles.velocity[::every]
         shape = grid.shape3
-        box = liquid_box(phi)
+        box = filled_box(phi < 0)
         inside = tuple(slice(low, high) for low, high in box)
         # The guess for the next solve is the last pressure, and checkpoints keep it: a resumed run writes the same frame.
         p = np.zeros(shape) if state.guess is None else state.guess.p.reshape(shape)
         detached = np.zeros(0) if state.guess is None else np.flatnonzero(state.guess.detached)
-        return {
-            "frame": np.int64(state.frame),
-            "time": np.float64(state.time),
-            "shape": np.asarray(grid.shape, dtype=np.int64),
-            "spacing": np.float64(grid.spacing),
-            "origin": np.asarray(grid.origin, dtype=np.float64),
-            "box": np.asarray(box, dtype=np.int64),
+        return _head(state, box) | {
             "position": particles.position[::every].astype(np.float32),
             "speed": np.sqrt(np.einsum("ij,ij->i", velocity, velocity)).astype(np.float32),
             "phi": phi.reshape(shape)[inside].astype(np.float32),
@@ -97,14 +106,26 @@ class FrameRecorder:
         }
 
 
-def liquid_box(phi: Array, around: int = AROUND) -> list[tuple[int, int]]:
-    """First and last index along each axis of the cells with liquid, and some more on each side."""
-    wet = phi < 0
+def _head(state: State, box: list[tuple[int, int]]) -> dict[str, Array]:
+    """What every frame has."""
+    grid = state.grid
+    return {
+        "frame": np.asarray(state.frame, dtype=np.int64),
+        "time": np.asarray(state.time, dtype=np.float64),
+        "shape": np.asarray(grid.shape, dtype=np.int64),
+        "spacing": np.asarray(grid.spacing, dtype=np.float64),
+        "origin": np.asarray(grid.origin, dtype=np.float64),
+        "box": np.asarray(box, dtype=np.int64),
+    }
+
+
+def filled_box(filled: Array, around: int = AROUND) -> list[tuple[int, int]]:
+    """First and last index along each axis of the cells that are marked, and some more on each side."""
     box = []
     for axis in range(3):
-        at = np.flatnonzero(wet.any(axis=tuple(a for a in range(3) if a != axis)))
+        at = np.flatnonzero(filled.any(axis=tuple(a for a in range(3) if a != axis)))
         low, high = (int(at[0]), int(at[-1]) + 1) if len(at) else (0, 1)
-        box.append((max(0, low - around), min(phi.shape[axis], high + around)))
+        box.append((max(0, low - around), min(filled.shape[axis], high + around)))
     return box
 
 
@@ -115,6 +136,8 @@ def read_frame(directory: Path, frame: int) -> FrameData:
     try:
         grid = Grid(tuple(int(n) for n in arrays["shape"]), float(arrays["spacing"]), tuple(float(x) for x in arrays["origin"]))
         inside = tuple(slice(int(low), int(high)) for low, high in arrays["box"])
+        if "density" in arrays:
+            return _gas_frame(directory, arrays, grid, inside)
         phi = np.full(grid.shape3, np.float32(AROUND * grid.spacing))
         phi[inside] = arrays["phi"]
         p = np.zeros(grid.shape3, dtype=np.float32)
@@ -133,6 +156,16 @@ def read_frame(directory: Path, frame: int) -> FrameData:
         )
     except (KeyError, ValueError) as error:
         raise InvalidSystem(f"{path} is no frame of unstick ({error}); `unstick run ... --resume` writes it again") from None
+
+
+def _gas_frame(directory: Path, arrays: dict[str, Array], grid: Grid, inside: tuple[slice, ...]) -> FrameData:
+    nothing = np.zeros(0, dtype=np.float32)
+    solid = arrays["solid_phi"] if "solid_phi" in arrays else _load(solid_path(directory))["solid_phi"]
+    density, excess = np.zeros(grid.shape3, dtype=np.float32), np.zeros(grid.shape3, dtype=np.float32)
+    density[inside], excess[inside] = arrays["density"], arrays["excess"]
+    full, p = np.full(grid.shape3, np.float32(-grid.spacing)), np.zeros(grid.shape3, dtype=np.float32)
+    frame, time = int(arrays["frame"]), float(arrays["time"])
+    return FrameData(frame, time, grid, nothing.reshape(0, 3), nothing, full, p, nothing, solid.reshape(grid.node_shape3), density, excess)
 
 
 def _load(path: Path) -> dict[str, Array]:

@@ -34,8 +34,10 @@ class VtkRecorder:
     def record(self, simulation: Simulation) -> None:
         frame, place = simulation.state.frame, self.directory / "vtk"
         write_bytes(place / f"fields_{frame:06d}.vti", fields(simulation))
-        write_bytes(place / f"particles_{frame:06d}.vtp", particles(simulation))
-        for name, suffix in KINDS:
+        gas = simulation.state.gas is not None
+        if not gas:
+            write_bytes(place / f"particles_{frame:06d}.vtp", particles(simulation))
+        for name, suffix in KINDS[:1] if gas else KINDS:
             write_bytes(place / f"{name}.pvd", index(place, name, suffix, frame, simulation.scene.frame_time))
 
     def close(self) -> None:
@@ -43,22 +45,24 @@ class VtkRecorder:
 
 
 def fields(simulation: Simulation) -> bytes:
-    """An image of the domain: phi, p, velocity and detached in its cells, solid_phi at its nodes."""
+    """An image of the domain: phi, p, velocity and detached in its cells (of a gas density, temperature, p and velocity), solid_phi at
+    its nodes."""
     state, domain = simulation.state, simulation.scene.grid
     shape, guess = state.grid.shape3, state.guess
     inner = tuple(slice(MARGIN, -MARGIN) if axis < domain.dimension else slice(None) for axis in range(3))
     p = np.zeros(shape) if guess is None else guess.p.reshape(shape)
-    detached = np.zeros(shape, dtype=bool) if guess is None else guess.detached.reshape(shape)
     solid = np.asarray(simulation.walls_at(state.time).solid_phi).reshape(state.grid.node_shape3)
     blocks = Blocks()
-    cells = "".join(
-        (
-            blocks.add("phi", _ordered(simulation.surface_now().reshape(shape)[inner], "f4")),
-            blocks.add("p", _ordered(p[inner], "f4")),
-            blocks.add("velocity", np.stack([_ordered(c[inner], "f4") for c in centred(state.velocity)], axis=1)),
-            blocks.add("detached", _ordered(detached[inner], "u1")),
-        )
-    )
+    own: dict[str, tuple[Array, str]]
+    if state.gas is not None and simulation.scene.smoke is not None:
+        temperature = simulation.scene.smoke.ambient + state.gas.excess
+        own = {"density": (state.gas.density, "f4"), "temperature": (temperature, "f4")}
+    else:
+        detached = np.zeros(shape, dtype=bool) if guess is None else guess.detached.reshape(shape)
+        own = {"phi": (simulation.surface_now().reshape(shape), "f4"), "detached": (detached, "u1")}
+    cells = "".join(blocks.add(name, _ordered(values[inner], kind)) for name, (values, kind) in own.items())
+    cells += blocks.add("p", _ordered(p[inner], "f4"))
+    cells += blocks.add("velocity", np.stack([_ordered(c[inner], "f4") for c in centred(state.velocity)], axis=1))
     nodes = blocks.add("solid_phi", _ordered(solid[inner], "f4"))
     x, y, z = domain.shape3
     extent = f"0 {x} 0 {y} 0 {z if domain.dimension == 3 else 0}"

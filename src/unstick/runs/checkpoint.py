@@ -18,9 +18,10 @@ import numpy as np
 
 from unstick.fields import FaceField
 from unstick.grid import Array, Grid
-from unstick.liquid.state import Particles, State
+from unstick.liquid.state import Gas, Particles, State
 from unstick.record.files import pack_arrays, write_whole
 from unstick.result import Guess
+from unstick.smoke.state import gas_phi
 
 FORMAT = 1
 DIGEST = 64  # bytes of the digest in hexadecimal
@@ -60,7 +61,7 @@ def save(path: Path, state: State, stamp: Stamp) -> None:
     }
     particles = state.particles
     arrays: dict[str, Array] = {
-        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        "header": _packed(header),
         "position": particles.position,
         "velocity": particles.velocity,
         "affine": particles.affine,
@@ -73,12 +74,21 @@ def save(path: Path, state: State, stamp: Stamp) -> None:
         arrays |= {"p": state.guess.p, "detached": state.guess.detached}
     if state.bodies is not None:
         arrays["bodies"] = state.bodies
+    if state.gas is not None:
+        header |= {"released": state.gas.released, "left": state.gas.left}
+        arrays |= {"density": state.gas.density, "excess": state.gas.excess}
+        del arrays["phi"]  # of a gas it is always the same
+        arrays["header"] = _packed(header)
 
     def write(file: BinaryIO) -> None:
         pack_arrays(file, arrays)
         _seal(file)
 
     write_whole(path, write)
+
+
+def _packed(header: dict[str, Any]) -> Array:
+    return np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
 
 
 def load(path: Path, grid: Grid) -> Checkpoint:
@@ -90,10 +100,11 @@ def load(path: Path, grid: Grid) -> Checkpoint:
     for mine, name in zip(velocity.components, "uvw", strict=True):
         mine[...] = arrays[name]
     guess = Guess(arrays["p"], arrays["detached"]) if "p" in arrays else None
+    gas = Gas(arrays["density"], arrays["excess"], header["released"], header["left"]) if "density" in arrays else None
     state = State(
         grid,
         Particles(arrays["position"], arrays["velocity"], arrays["affine"]),
-        arrays["phi"],
+        gas_phi(grid) if gas is not None else arrays["phi"],
         velocity,
         time=header["time"],
         frame=header["frame"],
@@ -102,6 +113,7 @@ def load(path: Path, grid: Grid) -> Checkpoint:
         bodies=arrays.get("bodies"),
         volume=header["volume"],
         found=header["found"],
+        gas=gas,
     )
     return Checkpoint(Stamp(header["unstick"], header["scene"]), state)
 

@@ -248,6 +248,8 @@ def make_plan(request: Request, scene: Scene, root: Path, going_on: bool, again:
         asked=request.shape(),
         again=again,
     )
+    if scene.smoke is not None and "mesh" in plan.record:
+        raise InvalidSystem(f"{scene.name} holds gas, which has no surface to make a mesh of; record vtk, or leave mesh out")
     require_memory(scene, plan.resolution, frames)
     return plan
 

@@ -66,7 +66,8 @@ class Plan:
 
 def walls_of(scene: Scene) -> str:
     """separating, sticking, or mixed."""
-    kinds = {*scene.sides[: 2 * scene.grid.dimension], *(solid.walls for solid in scene.solids), *(body.walls for body in scene.bodies)}
+    sides = {*scene.sides[: 2 * scene.grid.dimension]} - {"open"}
+    kinds = {*sides, *(solid.walls for solid in scene.solids), *(body.walls for body in scene.bodies)}
     if scene.mjcf is not None:
         kinds.add(scene.mjcf.walls)
     return kinds.pop() if len(kinds) == 1 else "mixed"

@@ -21,9 +21,12 @@ def heaviness(smoke: Smoke, gas: Gas) -> Array:
     return np.asarray(smoke.weight * gas.density - smoke.expansion * gas.excess)
 
 
-def add_buoyancy(velocity: FaceField, scene: Scene, state: State, dt: float) -> None:
-    """In place, what gravity does beyond the pressure of a gas at rest: g (weight * density - expansion * (T - ambient))."""
-    heavy = heaviness(smoke_of(scene), gas_of(state))
+def add_weight(velocity: FaceField, scene: Scene, state: State, dt: float) -> None:
+    """In place, what gravity does beyond the pressure of a gas at rest: g (weight * density - expansion * (T - ambient)).
+
+    With bodies that move with the gas all of gravity acts, so that its pressure carries them as far as they displace gas.
+    """
+    heavy = heaviness(smoke_of(scene), gas_of(state)) + float(scene.has_bodies)
     for axis, change in enumerate(impulse(scene.gravity, state.time, dt, velocity.grid.dimension)):
         if change:
             _add_between(velocity.components[axis], heavy, axis, change)

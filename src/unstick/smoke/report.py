@@ -8,6 +8,7 @@ import numpy as np
 
 from unstick.fields import FaceField
 from unstick.grid import Array
+from unstick.liquid.bodies import BodyStage
 from unstick.liquid.extrapolate import Valid
 from unstick.liquid.report import Clock, StepReport
 from unstick.liquid.state import State
@@ -45,7 +46,9 @@ class Motion:
         return cls(0.5 * density * squares * grid.spacing**grid.dimension, float(np.sqrt(fastest)))
 
 
-def report(state: State, projected: Projected, motion: Motion, parts: Array, lost: float, dt: float, clock: Clock) -> SmokeReport:
+def report(
+    state: State, projected: Projected, motion: Motion, parts: Array, lost: float, dt: float, clock: Clock, bodies: BodyStage | None
+) -> SmokeReport:
     result, gas, grid = projected.result, gas_of(state), state.grid
     cell = grid.spacing**grid.dimension
     inside = parts * (state.phi < 0.0)
@@ -69,6 +72,7 @@ def report(state: State, projected: Projected, motion: Motion, parts: Array, los
         max_speed=motion.max_speed,
         particles=0,
         seconds=clock.seconds,
+        bodies={} if bodies is None else bodies.told(state),
         smoke=float(np.sum(gas.density * inside)) * cell,
         released=gas.released,
         left=gas.left,

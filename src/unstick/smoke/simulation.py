@@ -23,7 +23,11 @@ class SmokeSimulation(Simulation):
 
     def begin(self) -> State:
         state = begin(self.scene)
-        apply_sources(self.scene, state, open_parts(self.grid, self.walls.at(0.0).solid_phi), 0.0)
+        if self.bodies is not None:
+            state.bodies = self.bodies.world.start()
+            self.bodies.require_apart(state, self.walls.at(0.0).solid_phi, self.scene.grid)
+        placed = None if self.bodies is None else self.bodies.placed(state)
+        apply_sources(self.scene, state, open_parts(self.grid, self.walls.at(0.0, placed).solid_phi), 0.0)
         return state
 
     def step(self, dt: float) -> StepReport:
@@ -31,7 +35,10 @@ class SmokeSimulation(Simulation):
 
     def fastest(self, dt: float) -> float:
         pull = math.hypot(*impulse(self.scene.gravity, self.state.time, dt, self.grid.dimension))
-        return max_speed(self.state, on_particles=False) + pull * max_abs(heaviness(smoke_of(self.scene), gas_of(self.state)))
+        fastest = max_speed(self.state, on_particles=False)
+        if self.bodies is not None:
+            fastest = max(fastest, self.bodies.fastest(self.state))
+        return fastest + pull * max_abs(heaviness(smoke_of(self.scene), gas_of(self.state)))
 
     def surface_now(self) -> Array:
-        raise InvalidSystem("a gas has no surface")
+        raise InvalidSystem("a gas has no surface; record vtk, or leave mesh out")

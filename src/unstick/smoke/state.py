@@ -51,5 +51,7 @@ def require_gas(scene: Scene) -> None:
     require_known("scheme of advection", smoke_of(scene).advection, SCHEMES)
     if scene.liquid or scene.outflows:
         raise InvalidSystem("a scene of smoke holds gas everywhere: it has no liquid and no outflows; open a side for gas to leave")
+    if scene.has_bodies and "open" in (*scene.sides[:3], *scene.sides[4 : 2 * scene.grid.dimension]):
+        raise InvalidSystem("a gas with bodies in it has its weight, and would fall out of an open side; only the top may be open")
     if scene.inflows and not has_open_side(scene):
         raise InvalidSystem("an inflow into a closed box of gas has nowhere to go; open a side")

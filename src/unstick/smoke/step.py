@@ -18,7 +18,7 @@ from unstick.liquid.report import Clock
 from unstick.liquid.step import LAYERS, Method
 from unstick.pressure.projection import Flow
 from unstick.smoke.advect import Passage, centre_open, keep, open_parts
-from unstick.smoke.forces import add_buoyancy, add_confinement
+from unstick.smoke.forces import add_confinement, add_weight
 from unstick.smoke.report import Motion, SmokeReport, report
 from unstick.smoke.sources import apply_sources
 from unstick.smoke.state import gas_of, has_open_side, smoke_of
@@ -26,6 +26,7 @@ from unstick.smoke.state import gas_of, has_open_side, smoke_of
 if TYPE_CHECKING:
     from unstick.grid import Array
     from unstick.liquid.scene import Scene
+    from unstick.liquid.solids import WallState
     from unstick.liquid.state import State
 
 STAGES = ("body_forces", "cut_cells", "pressure", "extrapolate", "advect")
@@ -34,16 +35,18 @@ STAGES = ("body_forces", "cut_cells", "pressure", "extrapolate", "advect")
 def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
     """Advance the state by dt."""
     smoke, numerics, grid = smoke_of(scene), scene.numerics, state.grid
-    clock = Clock()
+    bodies, clock = method.bodies, Clock()
 
     with clock("body_forces"):
-        before = method.walls.at(state.time)
+        free = None if bodies is None else bodies.coupled(scene, state, dt)
+        immersed = None if bodies is None else bodies.placed(state)
+        before = method.walls.at(state.time, immersed)
         velocity = state.velocity.copy()
-        add_buoyancy(velocity, scene, state, dt)
+        add_weight(velocity, scene, state, dt)
         add_confinement(velocity, smoke, before.solid_phi, dt)
 
     with clock("cut_cells"):
-        walls = replace(method.walls.at(state.time + dt), separating="sticking")
+        walls = stuck(method.walls.at(state.time + dt, immersed))
 
     with clock("pressure"):
         flow = Flow(
@@ -56,11 +59,14 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
             solid_velocity=walls.velocity,
             walls=walls.separating,
             theta_min=numerics.theta_min,
+            bodies=free,
         )
         projected = method.projection(flow, state.guess)
         projected.result.require()  # a step that failed leaves the state as it was
 
     with clock("extrapolate"):
+        if immersed is not None and projected.bodies is not None:
+            walls = stuck(method.walls.carried(state.time + dt, immersed, immersed.moving(projected.bodies)))
         velocity = projected.velocity
         valid = mark_valid(grid, state.phi, walls.solid_phi)
         motion = Motion.of(velocity, valid, scene.density)
@@ -68,6 +74,9 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
         constrain(velocity, grid, walls, valid)
 
     with clock("advect"):
+        if bodies is not None and free is not None:
+            state.bodies = bodies.advance(scene, state, projected, free, dt)
+            walls = method.walls.at(state.time + dt, bodies.placed(state))
         passage = Passage(velocity, dt, PATHS[numerics.paths], smoke.advection, before.solid_phi, walls.solid_phi)
         parts = open_parts(grid, walls.solid_phi)
         lost = carry_gas(scene, state, passage, parts)
@@ -78,7 +87,12 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
     state.guess = projected.guess
     state.time += dt
     state.step += 1
-    return report(state, projected, motion, parts, lost, dt, clock)
+    return report(state, projected, motion, parts, lost, dt, clock, bodies)
+
+
+def stuck(walls: WallState) -> WallState:
+    """The walls, none of which lets go of a gas."""
+    return replace(walls, separating="sticking")
 
 
 def carry_gas(scene: Scene, state: State, passage: Passage, parts: Array) -> float:
