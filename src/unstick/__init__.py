@@ -8,6 +8,7 @@ from unstick.liquid.simulation import Simulation
 from unstick.pressure.assemble import assemble
 from unstick.pressure.project import divergence, project
 from unstick.pressure.projection import PressureProjection
+from unstick.pressure.splitting.table import PROJECTIONS
 from unstick.problem import AIR, LIQUID, SOLID, PressureSystem, Stencil
 from unstick.result import Guess, SolveError, SolveResult, Status, UnsupportedSystem
 from unstick.scenes.table import SCENES
@@ -19,6 +20,7 @@ __all__ = [
     "AIR",
     "LINEAR_SOLVERS",
     "LIQUID",
+    "PROJECTIONS",
     "SCENES",
     "SOLID",
     "SOLVERS",

@@ -45,21 +45,24 @@ app.command("unstick.render.command:render_command", name="render", help=RENDER)
 @app.command
 def solvers() -> int:
     """List the solvers, each with a line that says when to use it."""
+    from unstick.pressure.splitting.table import PROJECTIONS, WHEN_PROJECTIONS
     from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
     from unstick.solvers.when import WHEN
 
+    told = WHEN | WHEN_PROJECTIONS
     console = Console()
     for title, table in (
         ("Solvers of the separating problem (us.SOLVERS)", SOLVERS),
         ("Linear solvers: walls that stick (us.LINEAR_SOLVERS)", LINEAR_SOLVERS),
+        ("Projections of velocities, after Eckert (us.PROJECTIONS)", PROJECTIONS),
     ):
         grid = Grid(title=title, title_justify="left", title_style="bold", show_header=False, pad_edge=False)
         grid.add_column(no_wrap=True, style="bold")
         grid.add_column()
         for name in table:
-            grid.add_row(name, WHEN.get(name, ""))
+            grid.add_row(name, told.get(name, ""))
         console.print(grid)
-    console.print("Each has a page in docs/solvers/.")
+    console.print("Each solver has a page in docs/solvers/, the projections have docs/projections.md.")
     return DONE
 
 

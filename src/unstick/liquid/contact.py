@@ -22,6 +22,8 @@ def after_solve(grid: Grid, walls: WallState, result: SolveResult) -> WallState:
     the liquid at the wall would be squeezed a little in every step.
     """
     contact, p = result.system.contact.reshape(grid.shape3), result.p.reshape(grid.shape3)
+    if result.row_let_go is not None:
+        p = np.where(contact, ~result.detached.reshape(grid.shape3), p)
     loose = np.empty(grid.shape3, dtype=np.bool_)
     separating = read_walls(walls.separating, grid)
     fill_loose(loose, contact, p, separating, walls.solid_phi.reshape(grid.node_shape3), NEAR * grid.spacing)

@@ -51,7 +51,7 @@ class StepReport:
     repaired: tuple[str, ...]  # what was mended before the solve (closed pockets that are compressed, ...)
     volume: float
     kinetic_energy: float
-    max_divergence: float  # where nothing lets go, 1/s
+    max_divergence: float  # 1/s, where nothing lets go; everywhere from Eckert's projections
     max_speed: float
     particles: int
     seconds: dict[str, float]  # wall time of each stage
@@ -61,6 +61,8 @@ class StepReport:
 
 def report(scene: Scene, state: State, result: SolveResult, dt: float, clock: Clock, bodies: BodyStage | None = None) -> StepReport:
     detached = result.row_detached
+    # A complementarity solve promises nothing where it lets go, a projection of velocities does.
+    promised = ~detached if result.row_let_go is None else np.ones_like(detached)
     cells = state.grid.spacing**state.grid.dimension
     energy, speed = particle_energy(state, scene.density * cells / scene.numerics.particles_per_axis**state.grid.dimension)
     return StepReport(
@@ -79,7 +81,7 @@ def report(scene: Scene, state: State, result: SolveResult, dt: float, clock: Cl
         repaired=result.notes,
         volume=state.found,
         kinetic_energy=energy,
-        max_divergence=float(np.max(np.abs(result.row_slack), where=~detached, initial=0.0)),
+        max_divergence=float(np.max(np.abs(result.row_slack), where=promised, initial=0.0)),
         max_speed=speed,
         particles=len(state.particles),
         seconds=clock.seconds,

@@ -114,7 +114,7 @@ class Numerics:
     volume_source: bool = True  # a bounded divergence that corrects the drift of volume
     cfl: float = 3.0  # cells that the fastest liquid may cross in a step; Lai, eq. 3.27, has 5, where impacts squeeze the liquid
     theta_min: float = 0.01
-    solver: str = "default"  # a name from SOLVERS or LINEAR_SOLVERS
+    solver: str = "default"  # a name from SOLVERS, LINEAR_SOLVERS or PROJECTIONS
     tolerance: float = 1e-6  # of the pressure solve, scale-free
 
 

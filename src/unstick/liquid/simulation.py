@@ -25,7 +25,8 @@ from unstick.liquid.transfer import make_transfer
 from unstick.pressure.coupling.projection import CoupledProjection
 from unstick.pressure.coupling.solver import Coupled
 from unstick.pressure.projection import PressureProjection, Projection
-from unstick.solvers.table import make_solver
+from unstick.pressure.splitting.table import make_projection
+from unstick.result import UnsupportedSystem
 
 LEAST_STEPS = 1
 MOST_STEPS = 200  # in a frame; a liquid that asks for more has been blown up by something
@@ -159,9 +160,11 @@ class Simulation:
 def choose_projection(scene: Scene) -> Projection:
     """The one that the scene's numerics ask for; bodies that move with the liquid are solved for together with it."""
     numerics = scene.numerics
-    plain = PressureProjection(make_solver(numerics.solver, numerics.tolerance))
+    plain = make_projection(numerics.solver, numerics.tolerance)
     if not scene.has_bodies:
         return plain
+    if not isinstance(plain, PressureProjection):
+        raise UnsupportedSystem(f"{plain.name} knows no bodies that move with the liquid; the solver 'default' takes them")
     return CoupledProjection(Coupled(tolerance=numerics.tolerance), plain)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from unstick.liquid.advect import PATHS, advect_faces, move, push_out
 from unstick.liquid.contact import after_solve
 from unstick.liquid.extrapolate import constrain, extrapolate, mark_valid
@@ -98,6 +100,9 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
         velocity = projected.velocity
         reach = int(numerics.cfl) + LAYERS
         valid = mark_valid(grid, phi, walls.solid_phi)
+        if projected.given is not None:
+            for mine, given in zip(valid, projected.given, strict=True):
+                np.maximum(mine, given, out=mine)
         extrapolate(velocity, valid, reach)
         constrain(velocity, grid, after_solve(grid, walls, projected.result), valid)
 

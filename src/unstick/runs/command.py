@@ -16,6 +16,7 @@ from rich.text import Text
 from unstick.checks import InvalidSystem, require_known
 from unstick.kernels.warm import announce
 from unstick.liquid.scene import Scene
+from unstick.pressure.splitting.table import KNOWN, STICKING
 from unstick.record.table import RECORDERS
 from unstick.runs.check import check, runs_in
 from unstick.runs.folder import RunFailed, RunFolder
@@ -27,7 +28,6 @@ from unstick.runs.run import ALWAYS, Plan, begin, resume, walls_of
 from unstick.runs.stop import Stopped
 from unstick.runs.threads import use_threads
 from unstick.scenes import SCENES, load
-from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 BOTH = ("sticking", "separating")
@@ -120,9 +120,9 @@ def run_command(
     _require_positive("--frames", frames)
     if checkpoint_every is not None:
         require_every(checkpoint_every)
-    chosen = None if solver is None else require_known("solver", solver, (*SOLVERS, *LINEAR_SOLVERS))
+    chosen = None if solver is None else require_known("solver", solver, KNOWN)
     going_on, console = resume or from_frame is not None, Console(stderr=True)
-    if chosen in LINEAR_SOLVERS and walls != "sticking":
+    if chosen in STICKING and walls != "sticking":
         if walls is not None:
             raise InvalidSystem(f"{chosen} solves for walls that stick; leave out --walls {walls}, or take a solver that separates")
         walls = "sticking"

@@ -132,16 +132,16 @@ class ADMMSep(Alternating):
     epsilon_Aabs: float = 1e-3
     epsilon_Arel: float = 1e-3
     epsilon_Adiv: float = 1e-2
-    accelerate: Literal["none", "over-relaxation", "adaptive", "anderson", "nesterov"] = "none"
-    relaxation: float = 1.6
-    penalty: float = 4.0  # where acceleration needs one, the first of 'adaptive'; published is none, which is infinity
+    accelerate: Literal["none", "over-relaxation", "adaptive", "anderson"] = "none"  # momentum makes ADMM diverge
+    relaxation: float = 1.8  # of 'over-relaxation' and 'adaptive'
+    penalty: float = 4.0  # of 'over-relaxation', and the first of 'adaptive'; published is none, which is infinity: see `Penalty`
 
     name: ClassVar[str] = "admm-sep"
 
     def __post_init__(self) -> None:
         Alternating.__post_init__(self)
         require_one_of("residual", self.residual, ("velocity", "divergence"))
-        require_one_of("accelerate", self.accelerate, ("none", "over-relaxation", "adaptive", "anderson", "nesterov"))
+        require_one_of("accelerate", self.accelerate, ("none", "over-relaxation", "adaptive", "anderson"))
         require_between("relaxation", self.relaxation)
         if not self.penalty > 0.0:
             raise InvalidSystem(f"penalty is {self.penalty!r}; give a positive number")
@@ -160,9 +160,8 @@ class ADMMSep(Alternating):
         penalty, relaxation = Penalty(), 1.0
         if self.accelerate in ("over-relaxation", "adaptive"):
             penalty = Penalty(self.penalty, self.accelerate == "adaptive")
-            relaxation = self.relaxation if self.accelerate == "over-relaxation" else 1.0
-        step: Step | None = Anderson(self.window) if self.accelerate == "anderson" else None
-        step = Nesterov() if self.accelerate == "nesterov" else step
+            relaxation = self.relaxation
+        step = Anderson(self.window) if self.accelerate == "anderson" else None
         ended = loop.admm(y, divergence, velocity_goal, penalty, relaxation, step, warm)
         return ended, divergence if divergence is not None else velocity_goal()
 

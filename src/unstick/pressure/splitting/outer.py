@@ -1,9 +1,9 @@
 """The outer iterations (Eckert 2014, algorithms 2 and 4), on the velocities of wall faces alone.
 
-A projection that sees no solids turns every velocity into u* - G p, with G p = dt/rho grad p. What the wall condition does to it between
-two projections concerns closed parts of faces only. So the state is p and, for each attached part, the offset y from the wall's
-velocity with which it enters the projection; it leaves it with y - t, where t is the part's entry of G p. With A0 the matrix without walls, D the
-divergence of parts, and b the divergence of u* with walls at rest in their solid:
+A projection that sees no solids turns every velocity into u* - G p, with G p = dt/rho grad p. What the wall condition does to it
+between two projections concerns closed parts of faces only. So the state is p and, for each attached part, the offset y from the
+wall's velocity with which it enters the projection; it leaves it with y - t, where t is the part's entry of G p. With A0 the matrix
+without walls, D the divergence of parts, and b the divergence of u* with parts that move with their solid:
 
     r = b + A0 p + D y = 0      the projection, up to epsilon_CG; done by increments of p, as the thesis does
     y <- t                      IOP: the part takes the wall's velocity
@@ -28,6 +28,9 @@ from unstick.pressure.splitting.walls import Parts
 from unstick.problem import Array
 from unstick.result import Status
 
+RITZ = 4  # changes that the estimate of the angle remembers
+INDEPENDENT = 1e-3  # directions among them that are smaller are noise
+CHANGE = 1.25  # a new penalty is taken when it is so much larger
 SLIGHTLY = 0.999  # an inner solve is asked for a little less than what it starts from, so that it does at least one iteration
 
 
@@ -65,8 +68,7 @@ class Penalty:
     """The weight rho of ADMM's quadratic term against |u - u*|^2 / 2 in the projection; tau = rho / (1 + rho).
 
     The thesis' projection has no such term, which is rho = infinity. With two subspaces at an angle theta the iteration then falls by
-    cos(theta) each time, with rho = 1 / (2 sin cos theta) by about 1 - sin(theta). `adaptive` estimates cos^2(theta) by the Rayleigh
-    quotient of what one projection does to the change of y.
+    cos(theta) each time, with rho = 1 / (2 sin cos theta) by about 1 - sin(theta). `adaptive` estimates the angle on the way: see `Angle`.
     """
 
     rho: float = math.inf
@@ -140,9 +142,10 @@ class Loop:
         """Algorithm 2. It ends by the divergence when that goal (1/s) is given, else by the largest |u - v| (m/s)."""
         free, parts = self.free, self.parts
         rho, tau = penalty.rho, penalty.tau
+        published = tau == 1.0 and step is None
         a = c = y
         y_before = t_before = y
-        cosine = 0.0
+        angle = Angle(parts.weight)
         while True:
             t = self.trace()
             worst = max_abs(t - y)
@@ -154,9 +157,8 @@ class Loop:
             else:
                 image = np.concatenate([t, np.zeros_like(t) if warm else t - y])
             if penalty.adaptive and self.residuals:
-                cosine = max(cosine, _rayleigh(y - y_before, t - t_before, parts.weight))
-                new_rho = best_penalty(cosine)
-                if new_rho > 1.25 * rho:
+                new_rho = best_penalty(angle.see(y - y_before, t - t_before))
+                if new_rho > CHANGE * rho:
                     image[len(t) :] *= rho / new_rho
                     rho = new_rho
                     tau = rho / (1.0 + rho)
@@ -167,8 +169,8 @@ class Loop:
             if divergence_goal is None:
                 goal = velocity_goal()
             else:
-                # The thesis measures v - q, which tends to the answer only with its own penalty; else u with the walls' velocity.
-                at = new if tau == 1.0 else t
+                # The thesis measures v - q, which tends to the answer only in its own iteration; else u with the walls' velocity.
+                at = new if published else t
                 parts.scatter(at - y, free.r)
                 y = at
                 worst, goal = max_abs(free.r), divergence_goal
@@ -181,11 +183,32 @@ class Loop:
             free.project()
 
 
-def _rayleigh(y: Array, t: Array, weight: Array) -> float:
-    """cos^2 of the angle between the subspaces, as seen by a change y of the input and t of the output: a lower bound."""
-    heavy = weight * y
-    square = dot(heavy, y)
-    return min(max(dot(heavy, t) / square, 0.0), 1.0) if square > 0.0 else 0.0
+class Angle:
+    """Estimates cos^2 of the angle between the subspaces, from what one projection makes of changes of its input: the largest Ritz
+    value of y -> t on the last changes. It is a lower bound, and kept when a later one is smaller."""
+
+    def __init__(self, weight: Array) -> None:
+        self.weight, self.found = weight, 0.0
+        self.inputs: list[Array] = []
+        self.outputs: list[Array] = []
+
+    def see(self, y: Array, t: Array) -> float:
+        size = math.sqrt(dot(self.weight * y, y))
+        if size > 0.0 and math.isfinite(size):
+            self.inputs.append(y / size)
+            self.outputs.append(t / size)
+            del self.inputs[:-RITZ], self.outputs[:-RITZ]
+            self.found = max(self.found, min(self._largest(), 1.0))
+        return self.found
+
+    def _largest(self) -> float:
+        heavy = [self.weight * y for y in self.inputs]
+        gram = np.array([[dot(h, y) for y in self.inputs] for h in heavy])
+        image = np.array([[dot(h, t) for t in self.outputs] for h in heavy])
+        sizes, basis = np.linalg.eigh(gram)
+        kept = sizes > INDEPENDENT * sizes[-1]
+        basis = basis[:, kept] / np.sqrt(sizes[kept])
+        return float(np.linalg.eigvalsh(basis.T @ (0.5 * (image + image.T)) @ basis)[-1])
 
 
 def best_penalty(cosine_squared: float) -> float:
