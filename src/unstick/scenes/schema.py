@@ -118,11 +118,10 @@ class SidesTable(Table):
 
 
 def known_solver(value: str) -> str:
-    from unstick.solvers.table import LINEAR_SOLVERS, SOLVERS
+    from unstick.pressure.splitting.table import KNOWN
 
-    known = (*SOLVERS, *LINEAR_SOLVERS)
-    if value not in known:
-        raise ValueError(f"{value[:80]!r} given{nearest(value, known)}; allowed: {', '.join(known)}")
+    if value not in KNOWN:
+        raise ValueError(f"{value[:80]!r} given{nearest(value, KNOWN)}; allowed: {', '.join(KNOWN)}")
     return value
 
 
