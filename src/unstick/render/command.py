@@ -38,7 +38,7 @@ def render_command(
     every:
         Draw every so many frames.
     colour:
-        What the colours mean; 3D water is drawn clear if not given, 2D by speed.
+        What the colours mean; 3D water is drawn clear if not given, 2D by speed. Of smoke density or temperature.
     style:
         Particles or the surface; 2D particles and 3D surface if not given.
     size:

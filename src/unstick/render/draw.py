@@ -21,8 +21,10 @@ from unstick.render.flat import FlatPainter
 from unstick.render.layout import Layout, compose
 from unstick.render.png import write_png
 from unstick.render.run_files import RunFiles, both_in, labels
+from unstick.render.smoke import SmokeFlatPainter, SmokeSpacePainter, smoke_scale, warmth_scale
 
-Colour = Literal["speed", "pressure"]
+Colour = Literal["speed", "pressure", "density", "temperature"]
+OF_A_GAS = ("density", "temperature")
 Style = Literal["particles", "surface"]
 LONGER = {2: 720, 3: 640}  # pixels along the longer side of a panel; in 3D of one that is 4 to 3
 LEAST, MOST = 64, 4096
@@ -71,7 +73,8 @@ def render(directories: Sequence[Path], out: Path | None = None, look: Look | No
     runs = [RunFiles.open(directory) for directory in directories]
     target = require_directory(out or (runs[0].directory if len(runs) == 1 else runs[0].directory / "beside"))
     frames = common_frames(runs)[:: look.every]
-    load_libraries(runs[0].dimension, look)
+    require_look(runs, look)
+    load_libraries(runs[0].dimension, look, runs[0].holds_gas)
     scale = choose_scale(runs, frames, look)
     painters = [painter(run, frames, scale, look) for run in runs]
     panel = tuple(max(p.size[axis] for p in painters) for axis in (0, 1))
@@ -114,11 +117,26 @@ def require_directory(path: Path) -> Path:
     return path
 
 
-def load_libraries(dimension: int, look: Look) -> None:
+def require_look(runs: Sequence[RunFiles], look: Look) -> None:
+    """Refuse what the runs do not have."""
+    gas = runs[0].holds_gas
+    if any(run.holds_gas != gas for run in runs):
+        raise InvalidSystem(f"one of {runs[0].directory} and {runs[1].directory} is of smoke, the other of liquid; give two of a kind")
+    if look.colour is not None and (look.colour in OF_A_GAS) != gas:
+        allowed = "density or temperature" if gas else "speed or pressure"
+        raise InvalidSystem(f"--colour is {look.colour}; a {'gas' if gas else 'liquid'} is coloured by {allowed}")
+    if gas and (look.style is not None or (runs[0].dimension == 3 and look.colour == "temperature")):
+        what = "--style" if look.style is not None else "--colour temperature"
+        raise InvalidSystem(
+            f"{what} is given for a gas{'' if look.style else ' in 3D'}, which is drawn as smoke in the light; leave it out"
+        )
+
+
+def load_libraries(dimension: int, look: Look, gas: bool) -> None:
     """Ask for everything before the first picture."""
     need("PIL.Image", "a picture")
     need("matplotlib", "a picture")
-    if dimension == 3:
+    if dimension == 3 and not gas:
         need("pyvista", "a 3D picture")
         need_opengl()
     if look.film:
@@ -131,6 +149,8 @@ def load_libraries(dimension: int, look: Look) -> None:
 def choose_scale(runs: Sequence[RunFiles], frames: tuple[int, ...], look: Look) -> Scale | None:
     """One for all runs and frames; none where water is drawn as water."""
     colour = look.colour
+    if runs[0].holds_gas:
+        return None if runs[0].dimension == 3 else gas_scale(runs, frames, colour or "density")
     if colour is None:
         if runs[0].dimension == 3 and look.style != "particles":
             return None
@@ -140,8 +160,18 @@ def choose_scale(runs: Sequence[RunFiles], frames: tuple[int, ...], look: Look) 
     return speed_scale(high) if colour == "speed" else pressure_scale(low, high)
 
 
+def gas_scale(runs: Sequence[RunFiles], frames: tuple[int, ...], colour: str) -> Scale:
+    highest = max(run.ranges(frames, colour)[1] for run in runs)
+    return warmth_scale(highest) if colour == "temperature" else smoke_scale(highest)
+
+
 def painter(run: RunFiles, frames: tuple[int, ...], scale: Scale | None, look: Look) -> Painter:
     first, longer = run.read(frames[0]), look.size or LONGER[run.dimension]
+    if run.holds_gas and run.dimension == 3:
+        return SmokeSpacePainter(first, longer)
+    if run.holds_gas:
+        assert scale is not None
+        return SmokeFlatPainter(first, scale, look.colour or "density", "surface", longer)
     if run.dimension == 2:
         assert scale is not None
         return FlatPainter(first, scale, look.colour or "speed", look.style or "particles", longer)

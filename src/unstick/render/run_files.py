@@ -23,6 +23,7 @@ class RunFiles:
     manifest: dict[str, Any]
     frames: tuple[int, ...]
     dimension: int
+    holds_gas: bool
 
     @classmethod
     def open(cls, directory: Path) -> RunFiles:
@@ -39,7 +40,8 @@ class RunFiles:
         frames, scene = tuple(list_frames(directory)), manifest.get("scene", "SCENE")
         if not frames:
             raise InvalidSystem(f"{directory} has no frames to draw; go on with `unstick run {scene} --out {directory} --resume`")
-        return cls(directory, manifest, frames, read_frame(directory, frames[0]).grid.dimension)
+        first = read_frame(directory, frames[0])
+        return cls(directory, manifest, frames, first.grid.dimension, first.density is not None)
 
     @property
     def scene(self) -> str:
@@ -57,7 +59,9 @@ class RunFiles:
         low = high = 0.0
         for frame in frames[:: max(1, len(frames) // 12)]:
             data = self.read(frame)
-            if colour == "speed":
+            if data.density is not None and data.excess is not None:
+                high = max(high, float(np.max(data.excess if colour == "temperature" else data.density)))
+            elif colour == "speed":
                 high = max(high, float(np.quantile(data.speed, 0.98)) if len(data.speed) else 0.0)
             elif (wet := data.p[data.phi < 0]).size:
                 low = min(low, float(np.quantile(wet, 0.005)))
