@@ -49,6 +49,8 @@ def _flatten(value: Any, key: str, out: Settings) -> None:
             _flatten(part, f"{key}.{name}" if key else name, out)
         if value.get("type") == "mesh":
             out[f"{key}.content"] = _content(Path(value["file"]))
+        if value.get("mjcf"):
+            out[f"{key}.content"] = _content(Path(value["mjcf"]))
     elif isinstance(value, Sequence) and any(isinstance(part, Mapping) for part in value):
         for at, part in enumerate(value):
             _flatten(part, f"{key}.{part.get('name') or at}", out)

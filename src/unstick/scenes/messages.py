@@ -8,10 +8,11 @@ from pydantic import ValidationError
 
 from unstick.scenes.errors import nearest, shown
 from unstick.scenes.schema import TOP_TABLES, SceneConfig
+from unstick.scenes.schema_bodies import BODY_TABLES
 from unstick.scenes.schema_motions import MOTION_TABLES
 from unstick.scenes.schema_shapes import SHAPE_TABLES
 
-TAGGED: dict[str, Any] = {**SHAPE_TABLES, **MOTION_TABLES}
+TAGGED: dict[str, Any] = {**SHAPE_TABLES, **MOTION_TABLES, **BODY_TABLES}
 BOUNDS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),

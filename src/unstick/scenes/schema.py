@@ -11,6 +11,7 @@ from unstick.liquid.scene import Body, Gravity, Inflow, Numerics, Outflow, Scene
 from unstick.scenes.errors import nearest
 from unstick.scenes.scene_file import LEAST_CELLS, MOST_CELLS, box_grid, with_walls
 from unstick.scenes.schema_base import EMPTY, MOST_ENTRIES, Context, Name, Number, Positive, SpanTable, Table, Vector, context
+from unstick.scenes.schema_bodies import BodiesTable, BodyTable
 from unstick.scenes.schema_motions import AnyMotion
 from unstick.scenes.schema_shapes import AnyShape
 from unstick.scenes.schema_smoke import SmokeTable, SourceTable
@@ -157,6 +158,8 @@ class SceneConfig(Table):
     solid: Annotated[list[SolidTable], Field(max_length=MOST_ENTRIES)] = EMPTY
     inflow: Annotated[list[InflowTable], Field(max_length=MOST_ENTRIES)] = EMPTY
     outflow: Annotated[list[OutflowTable], Field(max_length=MOST_ENTRIES)] = EMPTY
+    body: Annotated[list[BodyTable], Field(max_length=MOST_ENTRIES)] = EMPTY
+    bodies: BodiesTable | None = None
     sides: SidesTable = SidesTable()
     numerics: NumericsTable = NumericsTable()
     smoke: SmokeTable | None = None
@@ -190,6 +193,8 @@ class SceneConfig(Table):
             solids=tuple(entry.make(given) for entry in self.solid),
             inflows=tuple(entry.make(given) for entry in self.inflow),
             outflows=tuple(entry.make(given) for entry in self.outflow),
+            bodies=tuple(entry.make(given) for entry in self.body),
+            mjcf=None if self.bodies is None else self.bodies.make(given),
             sides=self.sides.make(),
             gravity=self.gravity.make(),
             density=head.density,
@@ -208,6 +213,8 @@ TOP_TABLES: dict[str, type[Table]] = {
     "solid": SolidTable,
     "inflow": InflowTable,
     "outflow": OutflowTable,
+    "body": BodyTable,
+    "bodies": BodiesTable,
     "sides": SidesTable,
     "numerics": NumericsTable,
     "smoke": SmokeTable,

@@ -10,8 +10,10 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from unstick.geometry import shapes
 from unstick.geometry.mesh import MeshShape
+from unstick.geometry.rounded import Cylinder, Ellipsoid
 from unstick.geometry.shapes import Shape
 from unstick.geometry.surfaces import Surface
+from unstick.geometry.triangles import Hare
 from unstick.scenes.schema_base import ALONG_Z, EMPTY, MOST_ENTRIES, Context, Number, Positive, Table, Vector, Vector3, context
 
 MOST_DEEP = 200  # shapes within each other, each part of a union counted
@@ -61,6 +63,42 @@ class CapsuleTable(ShapeTable):
 
     def make(self, given: Context) -> Shape:
         return shapes.Capsule(tuple(self.start), tuple(self.end), self.radius)
+
+
+class EllipsoidTable(ShapeTable):
+    """Semi-axes along x, y(, z); an ellipse in 2D."""
+
+    type: Literal["ellipsoid"]
+    centre: Vector
+    semi_axes: Annotated[list[Positive], Field(max_length=3)]
+
+    def make(self, given: Context) -> Shape:
+        return Ellipsoid(tuple(self.centre), tuple(self.semi_axes))
+
+
+class CylinderTable(ShapeTable):
+    """All points within `radius` of a segment, between its ends; in 3D."""
+
+    type: Literal["cylinder"]
+    start: Vector
+    end: Vector
+    radius: Positive
+
+    def make(self, given: Context) -> Shape:
+        return Cylinder(tuple(self.start), tuple(self.end), self.radius)
+
+
+class HareTable(ShapeTable):
+    """A figure with two ears, a closed concave mesh made by code, in 3D; `size` is its height."""
+
+    type: Literal["hare"]
+    centre: Vector
+    size: Positive
+
+    def make(self, given: Context) -> Shape:
+        if given.dimension == 2:
+            raise ValueError("a hare given in a scene of dimension 2; allowed: meshes in 3D")
+        return Hare(tuple(self.centre), self.size, given.spacing)
 
 
 class PlaneTable(ShapeTable):
@@ -200,6 +238,9 @@ AnyShape = Annotated[
     SphereTable
     | BoxTable
     | CapsuleTable
+    | EllipsoidTable
+    | CylinderTable
+    | HareTable
     | PlaneTable
     | SurfaceTable
     | MeshTable
@@ -218,6 +259,9 @@ SHAPE_TABLES: dict[str, type[ShapeTable]] = {
     "sphere": SphereTable,
     "box": BoxTable,
     "capsule": CapsuleTable,
+    "ellipsoid": EllipsoidTable,
+    "cylinder": CylinderTable,
+    "hare": HareTable,
     "plane": PlaneTable,
     "surface": SurfaceTable,
     "mesh": MeshTable,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstick.scenes import andersen, eckert, karlsson, lai, moving, smoke, tanks
+from unstick.scenes import andersen, bodies, eckert, karlsson, lai, moving, smoke, tanks
 from unstick.scenes.scene_file import SceneFile
 
 SCENES: dict[str, SceneFile] = {
@@ -30,5 +30,12 @@ SCENES: dict[str, SceneFile] = {
         SceneFile("ladle", moving.ladle),
         SceneFile("plume", smoke.plume),
         SceneFile("plume-ball", smoke.plume_ball),
+        SceneFile("box-lift", bodies.box_lift),
+        SceneFile("boxes", bodies.boxes),
+        SceneFile("mesh-pool", bodies.mesh_pool),
+        SceneFile("sunk-meshes", bodies.sunk_meshes),
+        SceneFile("plank", bodies.plank),
+        SceneFile("ladle-coupled", bodies.ladle_coupled),
+        SceneFile("swimmer", bodies.swimmer),
     )
 }

@@ -10,12 +10,15 @@ from unstick.geometry import motion as motions
 from unstick.geometry import shapes
 from unstick.geometry.mesh import MeshShape
 from unstick.geometry.motion import Motion
+from unstick.geometry.rounded import Cylinder, Ellipsoid
 from unstick.geometry.shapes import Shape
 from unstick.geometry.surfaces import Surface
+from unstick.geometry.triangles import Hare
 from unstick.grid import Grid
 from unstick.liquid.scene import SIDES, Gravity, Scene, Smoke
 from unstick.scenes.errors import SceneError
 from unstick.scenes.words import SIDE_NAMES, WORDS
+from unstick.scenes.write_bodies import bodies_table, body_table
 
 Table = dict[str, Any]
 
@@ -23,6 +26,9 @@ SHAPES: dict[type, str] = {
     shapes.Sphere: "sphere",
     shapes.Box: "box",
     shapes.Capsule: "capsule",
+    Ellipsoid: "ellipsoid",
+    Cylinder: "cylinder",
+    Hare: "hare",
     shapes.Plane: "plane",
     Surface: "surface",
     MeshShape: "mesh",
@@ -51,7 +57,7 @@ def to_toml(scene: Scene) -> str:
         blocks.append(_block(f"[{key}]", tables[key], key))
     if "smoke" in tables:
         blocks.append(_block("[smoke]", tables["smoke"], "smoke"))
-    for key in ("liquid", "source", "solid", "inflow", "outflow"):
+    for key in ("liquid", "source", "solid", "inflow", "outflow", "body"):
         for entry in tables.get(key, []):
             plain = {name: value for name, value in entry.items() if not isinstance(value, dict)}
             text = _block(f"[[{key}]]", plain)
@@ -59,7 +65,9 @@ def to_toml(scene: Scene) -> str:
                 if name in entry:
                     text += "\n" + _block(f"[{key}.{name}]", entry[name])
             blocks.append(text)
-    for key in ("sides", "numerics"):
+    for key in ("bodies", "sides", "numerics"):
+        if key not in tables:
+            continue
         blocks.append(_block(f"[{key}]", tables[key], key))
     return "\n".join(blocks)
 
@@ -100,6 +108,10 @@ def tables_of(scene: Scene) -> Table:
     plain = set(scene.sides[2 * grid.dimension :]) <= {"separating"}
     written = SIDES[: 2 * grid.dimension] if plain else SIDES
     tables["sides"] = {name: kind for name, kind, _ in zip(SIDE_NAMES, scene.sides, written, strict=False)}
+    if scene.bodies:
+        tables["body"] = [body_table(body, shape_table) for body in scene.bodies]
+    if scene.mjcf is not None:
+        tables["bodies"] = bodies_table(scene.mjcf)
     tables["numerics"] = dataclasses.asdict(scene.numerics)
     if scene.smoke is not None:
         tables |= _smoke(scene.smoke)
@@ -208,6 +220,8 @@ def literal(value: Any, depth: int = 0) -> str:
 
 
 def _quoted(text: str) -> str:
+    if "\n" in text and "'''" not in text and all(c == "\n" or 32 <= ord(c) != 127 for c in text):
+        return f"'''\n{text}'''"
     out = []
     for c in text:
         if c in '"\\':
