@@ -30,11 +30,16 @@ class Term(NamedTuple):
 
 
 class Deflation(NamedTuple):
-    """Directions W (k, positions), their images S = (A + F C F^T) W, and the inverse of W^T S. k may be 0."""
+    """Directions W (k, positions), their images A W under the plain matrix in single precision, their moments F^T W and the images C F^T W
+    of these, and the inverse of W^T (A + F C F^T) W. k may be 0.
+
+    A and the term are kept apart because the term may be ten thousand times as large: its rounding would let a stiff motion back in.
+    """
 
     begin: int  # position of the first column
     W: Any
     S: Any
+    moved: Any  # (k, q)
     inverse: Any
 
 
@@ -158,9 +163,24 @@ def along(z, W, begin, a):
 
 
 @njit(cache=True)
-def take_out(z, deflation):
-    """z less its part along the deflated directions, in the inner product of the coupled matrix."""
-    along(z, deflation.W, deflation.begin, -np.dot(deflation.inverse, against(deflation.S, deflation.begin, z)))
+def take_out(d, deflation, term):
+    """d less its part along the deflated directions, in the inner product of the coupled matrix."""
+    c = against(deflation.S, deflation.begin, d) + np.dot(deflation.moved, times_core(term, moments(term, d)))
+    along(d, deflation.W, deflation.begin, -np.dot(deflation.inverse, c))
+
+
+@njit(cache=True)
+def start_deflated(v, res, inv, deflation, term):
+    """v = the part of the solution along the deflated directions; res becomes the residual."""
+    a = np.dot(deflation.inverse, against(deflation.W, deflation.begin, res))
+    along(v, deflation.W, deflation.begin, a)
+    along(res, deflation.S, deflation.begin, -a)
+    t = times_core(term, np.dot(a, deflation.moved))
+    none = inv.dtype.type(0)
+    for s in range(term.at.shape[1]):
+        i = term.at[0, s]
+        if inv[i] != none:
+            res[i] -= res.dtype.type(row_value(term, s, t))
 
 
 @njit(cache=True)
@@ -176,15 +196,11 @@ def coupled_gradients(
     deflated = deflation.W.shape[0] > 0
     reached, curvature = np.inf, 0.0
     if deflated:
-        a = np.dot(deflation.inverse, against(deflation.W, deflation.begin, res))
-        along(v, deflation.W, deflation.begin, a)
-        along(res, deflation.S, deflation.begin, -a)
+        start_deflated(v, res, work.inv, deflation, term)
     for steps in range(limit):
         if res.itemsize > work.f.itemsize:
             put(work.f, res, 0, grids)
         k_cycle(0, sweeps, coarse_steps, grids, A, work, part)
-        if deflated:
-            take_out(work.x, deflation)
         rho, image = inner(work.x, res, q, curvature > 0.0, 0, grids, part)
         if not rho > 0.0:
             return steps, reached, False
@@ -192,6 +208,8 @@ def coupled_gradients(
         if steps == 0:
             keep_free(d, work.inv, 0, grids)
         aim(d, work.x, number(beta), 0, grids)
+        if deflated:
+            take_out(d, deflation, term)
         curvature = multiply(q, d, M, work.inv, 0, grids, part)
         curvature += add_term(q, d, work.inv, term)
         if not curvature > 0.0:

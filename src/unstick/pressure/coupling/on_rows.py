@@ -152,14 +152,15 @@ class CoupledRun:
         else:
             W, S = self.deflation.W, self.deflation.S
             W *= levels.inv[at] != 0
+        moved = np.zeros((count, len(term.core)))
         for k in range(count):
             work.d[at] = W[k]
             multiply(work.q, work.d, single, work.inv, 0, grids, part)
-            add_term(work.q, work.d, work.inv, term)
             S[k] = work.q[at]
+            moved[k] = moments(term, work.d)
         run.ledger.spend("setup", count * run.nnz[0])
-        gram = np.stack([against(S, 0, W[k]) for k in range(count)])
-        self.deflation = Deflation(at.start, W, S, np.linalg.pinv(0.5 * (gram + gram.T), rcond=1e-10, hermitian=True))
+        gram = np.stack([against(S, 0, W[k]) for k in range(count)]) + moved @ term.core @ moved.T
+        self.deflation = Deflation(at.start, W, S, moved, np.linalg.pinv(0.5 * (gram + gram.T), rcond=1e-10, hermitian=True))
         self.built = True
 
     def accept(self, v: Array) -> float:
@@ -236,7 +237,7 @@ def solve_on_rows(
     term = list_term(layout, system, A, fine.g, size.mean)
     columns = stiff_columns(term, options.deflate)
     none = np.zeros((0, layout.storage), dtype=np.float32)
-    coupled = CoupledRun(run, term, columns, Deflation(0, none[:, :0], none[:, :0], np.zeros((0, 0))))
+    coupled = CoupledRun(run, term, columns, Deflation(0, none[:, :0], none[:, :0], np.zeros((0, len(term.core))), np.zeros((0, 0))))
     coupled.refresh()
     if columns.size and stiffness(term) > STIFF:
         run.widen()
