@@ -46,12 +46,12 @@ def test_an_ellipsoids_distance_is_that_of_its_nearest_point():
     surface = n / np.linalg.norm(n, axis=1)[:, None] * size
     x = rng.uniform(-0.6, 0.6, (500, 3))
     exact, _ = cKDTree(surface).query(x)
-    found = Ellipsoid((0.1, 0.0, 0.0), tuple(size)).distance(*(x + [0.1, 0.0, 0.0]).T)
+    found = Ellipsoid((0.1, 0.0, 0.0), tuple(size)).distance(*(x + np.array([0.1, 0.0, 0.0])).T)
     assert np.abs(found) == pytest.approx(exact, abs=3e-3)
     assert ((found < 0) == (((x / size) ** 2).sum(axis=1) < 1)).all()
     ball = rng.uniform(-1, 1, (3, 200))
     assert Ellipsoid((0.0,) * 3, (0.3,) * 3).distance(*ball) == pytest.approx(Sphere((0.0,) * 3, 0.3).distance(*ball), abs=1e-6)
-    on = surface[:50] + [0.1, 0.0, 0.0]
+    on = surface[:50] + np.array([0.1, 0.0, 0.0])
     assert np.abs(Ellipsoid((0.1, 0.0, 0.0), tuple(size)).distance(*on.T)).max() < 1e-9
 
 
@@ -107,12 +107,16 @@ def test_the_liquids_impulse_changes_the_velocity_by_mass_and_nothing_else(d):
     pad = (0.5,) * (d - 2)
     swing = Drive(kind="position", gain=3.0, signal=Signal(amplitude=0.5, frequency=2.0))
     arm = Capsule((0.0,) * d, (0.15, *(0.0,) * (d - 1)), 0.03)
+    spin, hinge = (2.0, -1.0, 0.5)[: 2 * d - 3], Joint(kind="hinge", damping=0.3, drive=swing)
+    rail = Joint(kind="slide", axis=(0.0, 1.0, 0.0), damping=4.0)
     many = [
-        (brick if d == 2 else cube)(position=(0.5, 0.7, *pad), angle=0.3, velocity=(0.2, 0.1, 0.3)[:d], spin=(2.0, -1.0, 0.5)[3 - (2 * d - 3) :]),
-        RigidBody(name="arm", shape=arm, density=800.0, position=(0.3, 0.4, *pad), joints=(Joint(kind="hinge", damping=0.3, drive=swing),)),
-        RigidBody(name="hand", shape=arm, density=800.0, position=(0.45, 0.4, *pad), parent="arm", joints=(Joint(kind="hinge", stiffness=2.0),)),
-        RigidBody(name="lift", shape=Sphere((0.0,) * d, 0.04), density=900.0, position=(0.8, 0.3, *pad), joints=(Joint(kind="slide", axis=(0.0, 1.0, 0.0), damping=4.0),)),
-    ]  # fmt: skip
+        (brick if d == 2 else cube)(position=(0.5, 0.7, *pad), angle=0.3, velocity=(0.2, 0.1, 0.3)[:d], spin=spin),
+        RigidBody(name="arm", shape=arm, density=800.0, position=(0.3, 0.4, *pad), joints=(hinge,)),
+        RigidBody(
+            name="hand", shape=arm, density=800.0, position=(0.45, 0.4, *pad), parent="arm", joints=(Joint(kind="hinge", stiffness=2.0),)
+        ),
+        RigidBody(name="lift", shape=Sphere((0.0,) * d, 0.04), density=900.0, position=(0.8, 0.3, *pad), joints=(rail,)),
+    ]
     w = world(*many, grid=FLAT if d == 2 else ROOM)
     assert w.freedoms == (3 if d == 2 else 6) + 3
     state, rng = w.start(), np.random.default_rng(1)
