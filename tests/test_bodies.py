@@ -108,13 +108,11 @@ def test_the_liquids_impulse_changes_the_velocity_by_mass_and_nothing_else(d):
     swing = Drive(kind="position", gain=3.0, signal=Signal(amplitude=0.5, frequency=2.0))
     arm = Capsule((0.0,) * d, (0.15, *(0.0,) * (d - 1)), 0.03)
     spin, hinge = (2.0, -1.0, 0.5)[: 2 * d - 3], Joint(kind="hinge", damping=0.3, drive=swing)
-    rail = Joint(kind="slide", axis=(0.0, 1.0, 0.0), damping=4.0)
+    rail, spring = Joint(kind="slide", axis=(0.0, 1.0, 0.0), damping=4.0), (Joint(kind="hinge", stiffness=2.0),)
     many = [
         (brick if d == 2 else cube)(position=(0.5, 0.7, *pad), angle=0.3, velocity=(0.2, 0.1, 0.3)[:d], spin=spin),
         RigidBody(name="arm", shape=arm, density=800.0, position=(0.3, 0.4, *pad), joints=(hinge,)),
-        RigidBody(
-            name="hand", shape=arm, density=800.0, position=(0.45, 0.4, *pad), parent="arm", joints=(Joint(kind="hinge", stiffness=2.0),)
-        ),
+        RigidBody(name="hand", shape=arm, density=800.0, position=(0.45, 0.4, *pad), parent="arm", joints=spring),
         RigidBody(name="lift", shape=Sphere((0.0,) * d, 0.04), density=900.0, position=(0.8, 0.3, *pad), joints=(rail,)),
     ]
     w = world(*many, grid=FLAT if d == 2 else ROOM)
