@@ -11,7 +11,7 @@ from numba import njit, prange
 
 from unstick.kernels.walls import cell_mean
 
-FLAT = 1e-12  # of the largest possible slope of |vorticity|: below it there is no direction to it
+FLAT = 1e-4  # of the largest |vorticity|: a slope of it that is much smaller has no direction to speak of
 
 
 @njit(cache=True)
@@ -67,9 +67,9 @@ def fill_confinement(omega, size, largest, solid, strength, kz, force):
                 a, b = rise(size, solid, i, j, k, 0, kz), rise(size, solid, i, j, k, 1, kz)
                 c = rise(size, solid, i, j, k, 2, kz) if kz == 1 else 0.0
                 length = np.sqrt(a * a + b * b + c * c)
-                if not length > FLAT * largest:
+                if not length > 0.0:
                     continue
-                scale = strength / length
+                scale = strength / (length + FLAT * largest)
                 x, y, z = omega[i, j, k, 0], omega[i, j, k, 1], omega[i, j, k, 2]
                 force[i, j, k, 0] = scale * (b * z - c * y)
                 force[i, j, k, 1] = scale * (c * x - a * z)

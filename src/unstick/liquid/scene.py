@@ -82,7 +82,7 @@ class Smoke:
     confinement: float = 0.0  # strength of vorticity confinement, epsilon in Fedkiw et al. 2001, eq. 11
     fading: float = 0.0  # 1/s, rate at which smoke vanishes
     cooling: float = 0.0  # 1/s, rate at which the gas comes back to ambient
-    advection: str = "maccormack"  # or cubic, linear
+    advection: str = "cubic"  # or maccormack, linear
     conserve: bool = True  # give back what advection loses of smoke and heat, within the range of their surroundings
 
 

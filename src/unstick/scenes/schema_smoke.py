@@ -20,7 +20,7 @@ class SmokeTable(Table):
     confinement: NotNegative = _STANDARD.confinement
     fading: NotNegative = _STANDARD.fading
     cooling: NotNegative = _STANDARD.cooling
-    advection: Literal["maccormack", "cubic", "linear"] = "maccormack"
+    advection: Literal["cubic", "maccormack", "linear"] = "cubic"
     conserve: bool = _STANDARD.conserve
 
     def make(self, sources: tuple[SmokeSource, ...]) -> Smoke:

@@ -22,7 +22,7 @@ WORDS = {
     "smoke.confinement": "strength of vorticity confinement, 0 for none",
     "smoke.fading": "1/s, rate at which smoke vanishes",
     "smoke.cooling": "1/s, rate at which the gas comes back to ambient",
-    "smoke.advection": "maccormack, cubic, or linear",
+    "smoke.advection": "cubic, maccormack, or linear",
     "smoke.conserve": "give back what advection loses of smoke and heat",
     "numerics.transfer": "apic, flip, pic, or semi-lagrangian",
     "numerics.flip": "part of FLIP in the FLIP/PIC blend, 0 to 1",

@@ -23,7 +23,7 @@ class Passage:
     velocity: FaceField
     dt: float
     path: Path
-    scheme: str  # maccormack, cubic, linear
+    scheme: str  # cubic, maccormack, linear
     old: Array  # distance at nodes
     new: Array  # the same array where nothing moves
 

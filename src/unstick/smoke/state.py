@@ -10,7 +10,7 @@ from unstick.grid import Array, Grid
 from unstick.liquid.scene import Scene, Smoke
 from unstick.liquid.state import MARGIN, Gas, Particles, State, with_margin
 
-SCHEMES = ("maccormack", "cubic", "linear")
+SCHEMES = ("cubic", "maccormack", "linear")
 
 
 def begin(scene: Scene) -> State:

@@ -69,6 +69,9 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
             walls = stuck(method.walls.carried(state.time + dt, immersed, immersed.moving(projected.bodies)))
         velocity = projected.velocity
         valid = mark_valid(grid, state.phi, walls.solid_phi)
+        if projected.given is not None:
+            for mine, given in zip(valid, projected.given, strict=True):
+                np.maximum(mine, given, out=mine)
         motion = Motion.of(velocity, valid, scene.density)
         extrapolate(velocity, valid, int(numerics.cfl) + LAYERS)
         constrain(velocity, grid, walls, valid)
