@@ -54,8 +54,36 @@ TINY: dict[str, tuple[int, ...]] = {
     "andersen-fig-7": (24,),
     "andersen-fig-8": (24,),
     "karlsson": (16,),
+    "eckert-table-4.1": (16,),
+    "eckert-table-4.2": (16,),
+    "eckert-table-4.3": (16,),
+    "eckert-table-4.4": (16,),
+    "eckert-table-4.5": (16,),
+    "eckert-table-4.6": (16,),
+    "eckert-fig-4.3": (16,),
+    "eckert-fig-4.4": (16,),
+    "eckert-fig-4.5": (16,),
+    "eckert-fig-4.6": (16,),
+    "eckert-fig-4.7": (16,),
+    "eckert-fig-4.8": (16,),
+    "eckert-fig-4.9": (16,),
+    "eckert-fig-4.10": (16,),
+    "eckert-fig-4.11": (16,),
+    "eckert-fig-4.12": (16,),
+    "eckert-fig-4.13": (16,),
+    "eckert-fig-4.14": (16,),
+    "eckert-fig-4.15": (16,),
+    "eckert-fig-4.22": (16,),
+    "eckert-acceleration": (16,),
+    "eckert-fft": (16,),
 }
-DRAWN = ("lai-fig-", "andersen-", "karlsson")
+DRAWN = (
+    "lai-fig-",
+    "andersen-",
+    "karlsson",
+    "eckert-f",
+    "eckert-acceleration",
+)
 
 
 def test_every_bench_is_run_here() -> None:

@@ -19,7 +19,7 @@ WATER, SOLID = "#2f7fc1", "#d9d4cc"
 Curve = tuple[Sequence[float], Sequence[float]]
 
 
-def _figure(width: float, height: float) -> Any:
+def figure_of(width: float, height: float) -> Any:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -30,7 +30,7 @@ def _figure(width: float, height: float) -> Any:
     return figure
 
 
-def _save(figure: Any, path: Path) -> Path:
+def save(figure: Any, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
     return path
@@ -57,7 +57,7 @@ def lines(
     bands: Mapping[str, tuple[Sequence[float], Sequence[float], Sequence[float]]] | None = None,
 ) -> Path:
     """Draw named curves and save them; `level` is a horizontal line (the tolerance); a band (x, low, high) is that of its curve."""
-    figure = _figure(7.0, 4.6)
+    figure = figure_of(7.0, 4.6)
     axis = figure.subplots()
     for at, (name, (x, y)) in enumerate(curves.items()):
         style, colour = STYLES[at // len(COLOURS) % len(STYLES)], COLOURS[at % len(COLOURS)]
@@ -71,7 +71,7 @@ def lines(
     if x_log:
         axis.set_xscale("log", base=2)
     _label(axis, title, x_label, y_label)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def bars(
@@ -84,7 +84,7 @@ def bars(
     y_log: bool = False,
 ) -> Path:
     """Draw named groups of bars beside each other and save them; bar k of each group stands at k."""
-    figure = _figure(7.0, 4.6)
+    figure = figure_of(7.0, 4.6)
     axis = figure.subplots()
     width = 0.84 / max(1, len(groups))
     for at, (name, values) in enumerate(groups.items()):
@@ -95,7 +95,7 @@ def bars(
         axis.set_yscale("log")
     axis.set_xticks(range(length), ticks or [str(k) for k in range(length)])
     _label(axis, title, x_label, y_label)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +112,7 @@ class Snapshot:
 def snapshots(path: Path, title: str, rows: Mapping[str, Sequence[Snapshot]]) -> Path:
     """Draw rows of snapshots, one for each run, and save them."""
     columns = max(len(row) for row in rows.values())
-    figure = _figure(2.6 * columns + 0.3, 2.75 * len(rows) + 0.4)
+    figure = figure_of(2.6 * columns + 0.3, 2.75 * len(rows) + 0.4)
     axes = figure.subplots(len(rows), columns, squeeze=False)
     for line, (name, row) in zip(axes, rows.items(), strict=True):
         for axis, shot in zip(line, row, strict=False):
@@ -125,4 +125,4 @@ def snapshots(path: Path, title: str, rows: Mapping[str, Sequence[Snapshot]]) ->
             axis.set_yticks([])
             axis.set_title(f"{name}, {shot.label}", fontsize=9)
     figure.suptitle(title, fontsize=11)
-    return _save(figure, path)
+    return save(figure, path)
