@@ -14,6 +14,7 @@ from unstick.grid import Array
 from unstick.kernels.reduce_points import energy_and_speed
 from unstick.liquid.bodies import BodyStage
 from unstick.liquid.forces import impulse
+from unstick.liquid.impact import steps_to_hit
 from unstick.liquid.particles import seed, sort
 from unstick.liquid.report import StepReport
 from unstick.liquid.scene import Body, Scene
@@ -141,7 +142,8 @@ class Simulation:
         state.frame += 1
 
     def steps_left(self, remaining: float) -> int:
-        """How many equal steps lead to the end of the frame: none takes liquid farther than cfl cells (Lai eq. 3.27)."""
+        """How many equal steps lead to the end of the frame: none takes liquid farther than cfl cells (Lai eq. 3.27), nor too far at once
+        towards a wall that it hits."""
         state, scene = self.state, self.scene
         fastest = self.fastest(remaining)
         steps = math.ceil(remaining * fastest / (scene.numerics.cfl * self.grid.spacing))
@@ -150,7 +152,10 @@ class Simulation:
                 f"the fastest liquid or body moves at {fastest:.3g} m/s after {state.time:.4g} s, which would take {steps} steps to the end "
                 f"of the frame (at most {MOST_STEPS} are allowed); look at the last frames, raise the resolution, or raise numerics.cfl"
             )
-        return max(LEAST_STEPS, steps)
+        hits = 0
+        if len(state.particles) > 0 and self.method.transfer.carries_velocity:
+            hits = steps_to_hit(state.particles, self.walls_at(state.time).solid_phi, self.grid, remaining, scene.numerics.impact)
+        return max(LEAST_STEPS, steps, hits)
 
     def _record(self) -> None:
         for recorder in self.recorders:

@@ -14,7 +14,7 @@ from unstick.scenes.write import tables_of
 
 Settings = dict[str, Any]
 # What may change from one part of a run to the next: words, how far it goes, and how hard the pressure is worked on.
-FREE = ("scene.name", "scene.about", "scene.frames", "numerics.solver", "numerics.tolerance", "numerics.cfl")
+FREE = ("scene.name", "scene.about", "scene.frames", "numerics.solver", "numerics.tolerance", "numerics.cfl", "numerics.impact")
 
 
 def settings_of(scene: Scene) -> Settings:

@@ -141,6 +141,7 @@ class NumericsTable(Table):
     reseed: bool = _STANDARD.reseed
     volume_source: bool = _STANDARD.volume_source
     cfl: Annotated[float, Field(gt=0.0, le=20.0)] = _STANDARD.cfl
+    impact: Annotated[float, Field(gt=0.0, le=20.0)] = _STANDARD.impact
     theta_min: Annotated[float, Field(gt=0.0, le=1.0)] = _STANDARD.theta_min
     solver: Annotated[str, AfterValidator(known_solver)] = _STANDARD.solver
     tolerance: Annotated[float, Field(gt=0.0, lt=1.0)] = _STANDARD.tolerance
@@ -178,7 +179,7 @@ class SceneConfig(Table):
             raise ValueError("smoke given with liquid or an outflow; allowed: gas alone, which fills the domain and leaves by open sides")
         if self.inflow and "open" not in sides:
             raise ValueError("an inflow given in a closed box of gas; allowed: one with an open side, else the gas has nowhere to go")
-        tables: tuple[Table, ...] = (self.sides, *self.solid)
+        tables: tuple[Table, ...] = (self.sides, *self.solid, *self.body, *([] if self.bodies is None else [self.bodies]))
         if any(getattr(table, key) == "separating" for table in tables for key in table.model_fields_set):
             raise ValueError("separating walls given with smoke; allowed: sticking, or open for a side. A gas does not let go of a wall")
         return self

@@ -35,6 +35,7 @@ WORDS = {
     "numerics.reseed": "fill voids in the liquid and thin out crowds",
     "numerics.volume_source": "a bounded divergence that corrects the drift of volume",
     "numerics.cfl": "cells that the fastest liquid may cross in a step",
+    "numerics.impact": "cells that liquid may move in a step towards a wall that it hits",
     "numerics.theta_min": "the surface stays that part of a cell away from a liquid centre",
     "numerics.solver": "a name from `unstick solvers`",
     "numerics.tolerance": "of the pressure solve, scale-free",
