@@ -149,8 +149,8 @@ class Simulation:
         steps = math.ceil(remaining * fastest / (scene.numerics.cfl * self.grid.spacing))
         if not steps <= MOST_STEPS:
             raise StepsExceeded(
-                f"the fastest liquid or body moves at {fastest:.3g} m/s after {state.time:.4g} s, which would take {steps} steps to the end "
-                f"of the frame (at most {MOST_STEPS} are allowed); look at the last frames, raise the resolution, or raise numerics.cfl"
+                f"the fastest liquid or body moves at {fastest:.3g} m/s after {state.time:.4g} s, which would take {steps} steps to the "
+                f"end of the frame (at most {MOST_STEPS} are allowed); look at the last frames, raise the resolution, or raise numerics.cfl"
             )
         hits = 0
         if len(state.particles) > 0 and self.method.transfer.carries_velocity:
