@@ -42,6 +42,8 @@ class Free:
 
     mass: Array  # (m, m), with what the joints' damping adds in a step of Euler's
     velocity: Array  # (m,) after the step: gravity, contacts, actuators
+    now: Array  # (m,) before the step
+    change: Array  # (m,) of the velocity in a step as long as this one, as it accelerated in the last
 
 
 @dataclass(slots=True, eq=False)
@@ -109,6 +111,7 @@ class World:
         """
         mj, model, data = mujoco(), self.model, self._data
         self._prepare(state, t, dt, gravity)
+        last = dt * data.qacc_warmstart
         mj.mj_forward(model, data)
         plain = np.zeros((model.nv, model.nv))
         mj.mj_fullM(model, data, plain)
@@ -116,7 +119,7 @@ class World:
         if not model.opt.disableflags & int(mj.mjtDisableBit.mjDSBL_EULERDAMP):
             mass[np.diag_indices(model.nv)] += dt * model.dof_damping
         change = np.linalg.solve(mass, plain @ data.qacc - data.qfrc_applied) if model.nv else np.zeros(0)
-        return Free(mass, data.qvel + dt * change)
+        return Free(mass, data.qvel + dt * change, data.qvel.copy(), last)
 
     def advance(self, state: Array, t: float, dt: float, gravity: Sequence[float], impulse: Array) -> Array:
         """The state after dt, in which the liquid gives `impulse` (m,): for Euler's method just M^-1 impulse on top of `free`, unless

@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg
 
-from unstick.bodies.world import World
+from unstick.bodies.world import Free, World
 from unstick.checks import InvalidSystem
 from unstick.geometry.motion import Pose
-from unstick.grid import Array, Grid
+from unstick.geometry.solid import wall_snap
+from unstick.grid import CENTRES, Array, Grid
+from unstick.kernels.body_layer import add_layer
 from unstick.liquid.forces import impulse
 from unstick.liquid.scene import Scene
-from unstick.liquid.solids import sample_near
+from unstick.liquid.solids import BLOCK, WallState, sample_near
 from unstick.liquid.state import MARGIN, State
 from unstick.pressure.coupling.bodies import Bodies
-from unstick.pressure.projection import Projected
 
+MOST_TAKEN = 0.5  # part of a body's mass that liquid counted twice may take from it within a step
 DEEP = 0.25  # cells that bodies may reach into each other or into walls at the start
 
 
@@ -76,28 +79,44 @@ class BodyStage:
             self.last = state.bodies, self._place(state.bodies)
         return self.last[1]
 
-    def coupled(self, scene: Scene, state: State, dt: float) -> Bodies:
-        """What the pressure is told: the velocity after dt without the liquid, and how hard each freedom is to move."""
-        there = self.placed(state)
+    def free(self, scene: Scene, state: State, dt: float) -> Free:
+        """Where the bodies' velocities would be after dt without the liquid."""
         assert state.bodies is not None
-        free = self.world.free(state.bodies, state.time, dt, self._gravity(scene, state.time, dt))
+        return self.world.free(state.bodies, state.time, dt, self._gravity(scene, state.time, dt))
+
+    def coupled(
+        self, scene: Scene, state: State, free: Free, liquid_phi: Array, walls: WallState, dt: float, weighs: bool = True
+    ) -> Bodies:
+        """What the pressure is told: the velocity after dt without the pressure, and how hard each freedom is to move.
+
+        The pressure is known at the middles of cells. The liquid from there to a body's surface moves with the body: it weighs on it
+        (unless gravity is no part of the pressure) and makes it slower, so that a body as heavy as water rests in water. Where that part
+        is negative beyond half of the body's own mass, it accelerates as in the last step: the mass stays positive, however light the
+        body is.
+        """
+        there = self.placed(state)
+        gravity = self._gravity(scene, state.time, dt) if weighs else (0.0, 0.0, 0.0)
+        off = np.zeros((1, 1, 1), dtype=np.bool_) if state.guess is None else state.guess.detached.reshape(self.grid.shape3)
+        layer, weight = self._layer(there, liquid_phi, walls.solid_phi, off, gravity, scene.density)
+        mass, now = free.mass * self.thickness, free.now
+        size, modes = scipy.linalg.eigh(layer, mass)
+        late = mass @ (modes * np.minimum(size + MOST_TAKEN, 0.0)) @ modes.T @ mass
+        whole = mass + layer - late
+        momentum = mass @ free.velocity + layer @ now + dt * weight - late @ (now + free.change)
         return Bodies(
             phi=there.phi,
             centre=np.array([pose.shift for pose in there.poses]),
             jacobian=there.jacobian,
-            mass=free.mass * self.thickness,
-            velocity=free.velocity,
+            mass=0.5 * (whole + whole.T),
+            velocity=np.linalg.solve(whole, momentum),
             separating=tuple(kind == "separating" for kind in there.walls),
         )
 
-    def advance(self, scene: Scene, state: State, projected: Projected, told: Bodies, dt: float) -> Array:
-        """The bodies' state after dt, with the impulse that the pressure gives them."""
+    def advance(self, scene: Scene, state: State, free: Free, after: Array, dt: float) -> Array:
+        """The bodies' state after dt, with the impulse that takes them from their velocity without the liquid to `after`."""
         assert state.bodies is not None
-        given = projected.impulse
-        if given is None:
-            after = told.velocity if projected.bodies is None else projected.bodies
-            given = told.mass @ (after - told.velocity)
-        return self.world.advance(state.bodies, state.time, dt, self._gravity(scene, state.time, dt), given / self.thickness)
+        given = free.mass @ (after - free.velocity)
+        return self.world.advance(state.bodies, state.time, dt, self._gravity(scene, state.time, dt), given)
 
     def fastest(self, state: State) -> float:
         """No point of a body moves faster."""
@@ -147,6 +166,36 @@ class BodyStage:
         ]
         kinds = tuple(member.walls for member in self.world.members)
         return Immersed(poses, jacobian, tuple(phi for phi, _ in sampled), tuple(blocks for _, blocks in sampled), kinds)
+
+    def _layer(
+        self, there: Immersed, liquid_phi: Array, solid_phi: Array, off: Array, gravity: Sequence[float], density: float
+    ) -> tuple[Array, Array]:
+        """Mass (m, m) and weight (m,) of the liquid that moves with the bodies."""
+        grid, m = self.grid, self.world.freedoms
+        d, h, nodes = grid.dimension, grid.spacing, np.array(grid.node_shape3)
+        liquid = np.ascontiguousarray(liquid_phi).reshape(grid.shape3)
+        solid = np.ascontiguousarray(solid_phi).reshape(grid.node_shape3)
+        off = np.ascontiguousarray(np.broadcast_to(off, grid.shape3))
+        snap = wall_snap(grid, solid)
+        mass, weight = np.zeros((m, m)), np.zeros(m)
+        for pose, phi, blocks, jacobian in zip(there.poses, there.phi, there.blocks, there.jacobian, strict=True):
+            if not len(blocks):
+                continue
+            matrix, force = np.zeros((6, 6)), np.zeros(6)
+            for axis in range(d):
+                along = np.zeros(6)
+                # Neither faces of the outermost cells nor their neighbours beyond the grid are asked for.
+                first, last = np.ones(3, dtype=np.int64), nodes - 2
+                low, high = np.maximum(blocks.min(axis=0) * BLOCK, first), np.minimum((blocks.max(axis=0) + 1) * BLOCK, last)
+                if d == 2:
+                    low[2], high[2] = 0, 1
+                shift = [0.0 if a == axis else c for a, c in enumerate(CENTRES)]
+                corner = [grid.origin[a] + shift[a] * h if a < d else pose.shift[2] for a in range(3)]
+                add_layer(phi, liquid, solid, off, snap, axis, d - 2, low, high, np.append(corner - pose.shift, h), matrix, along)
+                force += gravity[axis] * along
+            mass += jacobian.T @ matrix @ jacobian
+            weight += jacobian.T @ force
+        return density * h**3 * mass, density * h**3 * weight
 
     def _gravity(self, scene: Scene, t: float, dt: float) -> Sequence[float]:
         return [part / dt for part in impulse(scene.gravity, t, dt, self.grid.dimension)]

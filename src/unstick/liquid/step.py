@@ -66,7 +66,7 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
 
     with clock("body_forces"):
         velocity = add_gravity(before, scene.gravity, state.time, dt)
-        free = None if bodies is None else bodies.coupled(scene, state, dt)
+        free = None if bodies is None else bodies.free(scene, state, dt)
 
     with clock("liquid_surface"):
         immersed = None if bodies is None else bodies.placed(state)
@@ -78,6 +78,7 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
         walls = method.walls.at(state.time + dt, immersed)
 
     with clock("pressure"):
+        told = None if bodies is None or free is None else bodies.coupled(scene, state, free, phi, walls, dt)
         flow = Flow(
             grid=grid,
             liquid_phi=phi,
@@ -89,7 +90,7 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
             walls=walls.separating,
             expansion=wanted_expansion(state.volume, found) if numerics.volume_source else 0.0,
             theta_min=numerics.theta_min,
-            bodies=free,
+            bodies=told,
         )
         projected = method.projection(flow, state.guess)
         projected.result.require()  # a step that failed leaves the state as it was
@@ -115,8 +116,8 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
     with clock("advect"):
         path = PATHS[numerics.paths]
         move(particles, velocity, dt, path)
-        if bodies is not None and free is not None:
-            state.bodies = bodies.advance(scene, state, projected, free, dt)
+        if bodies is not None and free is not None and projected.bodies is not None:
+            state.bodies = bodies.advance(scene, state, free, projected.bodies, dt)
             walls = method.walls.at(state.time + dt, bodies.placed(state))
         push_out(particles, grid, walls.solid_phi)
         method.surface.advance(state, velocity, dt, path)

@@ -103,7 +103,7 @@ def ladle_coupled(resolution: int = 96, dimension: int = 3) -> Scene:
 FISH = """<mujoco model="swimmer">
   <compiler angle="radian"/>
   <default>
-    <geom density="1000"/>
+    <geom density="970"/>
     <joint axis="0 0 1" damping="0.02" range="-1 1"/>
     <position kp="12"/>
   </default>
