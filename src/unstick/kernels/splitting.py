@@ -184,12 +184,13 @@ def _step(p, liquid, opened, axis, theta_min, i, j, k):
 
 
 @njit(cache=True, parallel=True)
-def subtract_open(out, p, liquid, opened, axis, scale, theta_min):
-    """u -= scale (p_high - p_low) on open faces that touch liquid; scale = dt / (density h)."""
-    nx, ny, nz = out.shape
-    for i in prange(nx):
-        for j in range(ny):
-            for k in range(nz):
+def subtract_open(out, p, liquid, opened, axis, scale, theta_min, corner, box):
+    """u -= scale (p_high - p_low) on the open faces of the cells of a box; scale = dt / (density h)."""
+    ci, cj, ck = corner
+    for bi in prange(box[0] + int(axis == 0)):
+        i = bi + ci
+        for j in range(cj, cj + box[1] + int(axis == 1)):
+            for k in range(ck, ck + box[2] + int(axis == 2)):
                 out[i, j, k] -= scale * _step(p, liquid, opened, axis, theta_min, i, j, k)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -20,6 +21,7 @@ from unstick.problem import Array
 from unstick.solvers.ledger import Ledger
 
 Residual = Literal["velocity", "divergence"]
+NEAR = 2.0  # times a goal that depends on the velocity: from there on it is worked out anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +156,10 @@ class ADMMSep(Alternating):
         fastest = Fastest(setting, rows, loop)
         absolute = self.speed(flow, self.epsilon_Aabs)
 
-        def velocity_goal() -> float:
-            return absolute + self.epsilon_Arel * fastest()
+        def velocity_goal(worst: float) -> float:
+            if worst <= absolute + NEAR * self.epsilon_Arel * fastest.last:
+                fastest.measure()
+            return absolute + self.epsilon_Arel * fastest.last
 
         penalty, relaxation = Penalty(), 1.0
         if self.accelerate in ("over-relaxation", "adaptive"):
@@ -163,7 +167,7 @@ class ADMMSep(Alternating):
             relaxation = self.relaxation
         step = Anderson(self.window) if self.accelerate == "anderson" else None
         ended = loop.admm(y, divergence, velocity_goal, penalty, relaxation, step, warm)
-        return ended, divergence if divergence is not None else velocity_goal()
+        return ended, absolute + self.epsilon_Arel * fastest.last if divergence is None else divergence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,22 +180,14 @@ class ADMMStick(ADMMSep):
 
 @dataclass(slots=True, eq=False)
 class Fastest:
-    """The largest component of the velocity beside liquid, worked out again only every so many times that it is asked for."""
+    """The largest component of the velocity beside liquid, when last measured."""
 
     setting: Setting
     rows: Rows
     loop: Loop
-    every: int = 8
-    asked: int = 0
-    last: float = 0.0
+    last: float = math.inf
 
-    def __call__(self) -> float:
-        if self.asked % self.every == 0:
-            self.last = self._measure()
-        self.asked += 1
-        return self.last
-
-    def _measure(self) -> float:
+    def measure(self) -> None:
         setting, box = self.setting, self.setting.stencil.box
         p = setting.system.expand(self.rows.spread(self.loop.free.p)).reshape(setting.flow.grid.shape3)
         top = 0.0
@@ -202,4 +198,4 @@ class Fastest:
                 setting.flow.theta_min, setting.stencil.corner, box, part,
             )  # fmt: skip
             top = max(top, float(part.max()))
-        return top
+        self.last = top

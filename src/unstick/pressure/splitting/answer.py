@@ -36,7 +36,10 @@ def velocity_of(setting: Setting, pressure: Array, answer: Answer) -> tuple[Face
     out = flow.velocity.copy()
     p = pressure.reshape(flow.grid.shape3)
     for axis in range(flow.grid.dimension):
-        kernels.subtract_open(out.components[axis], p, setting.liquid, setting.opened[axis], axis, setting.gradient, flow.theta_min)
+        kernels.subtract_open(
+            out.components[axis], p, setting.liquid, setting.opened[axis], axis, setting.gradient, flow.theta_min,
+            setting.stencil.corner, setting.stencil.box,
+        )  # fmt: skip
     given = tuple(np.zeros(flow.grid.face_shape(axis), dtype=np.uint8) for axis in range(3))
     shut = parts.weight == 1.0
     # On flags all faces between liquid and solid are the method's; on cut cells it leaves those that hold to the smoother walls.

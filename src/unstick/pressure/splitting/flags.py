@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unstick.checks import InvalidSystem
 from unstick.geometry.liquid import liquid_at_cells
 from unstick.geometry.solid import solid_at_nodes, wall_snap
 from unstick.grid import Array, Grid
@@ -57,6 +58,8 @@ def flags_system(flow: Flow, types: Array) -> PressureSystem:
         types, corner, flow.dt / (flow.density * grid.spacing**2), 1.0 / grid.spacing, grid.dimension - 2, *faces, *moving, moves,
         read_walls(flow.walls, grid), stencil.wx, stencil.wy, stencil.wz, stencil.excess, b, contact,
     )  # fmt: skip
+    if not np.isfinite(b).all():
+        raise InvalidSystem("a velocity is NaN or infinite at a face of a liquid cell; it must be finite wherever a face is open")
     system = PressureSystem(stencil, b, contact, grid.shape, types.reshape(grid.shape))
     if np.ndim(flow.expansion) == 0 and not np.any(flow.expansion):
         return system

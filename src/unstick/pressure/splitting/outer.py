@@ -133,13 +133,14 @@ class Loop:
         self,
         y: Array,
         divergence_goal: float | None,
-        velocity_goal: Callable[[], float],
+        velocity_goal: Callable[[float], float],
         penalty: Penalty,
         relaxation: float = 1.0,
         step: Step | None = None,
         warm: bool = False,
     ) -> Ended:
-        """Algorithm 2. It ends by the divergence when that goal (1/s) is given, else by the largest |u - v| (m/s)."""
+        """Algorithm 2. It ends by the divergence when that goal (1/s) is given, else by the largest |u - v| (m/s), whose goal
+        may need to be worked out again when it is near."""
         free, parts = self.free, self.parts
         rho, tau = penalty.rho, penalty.tau
         published = tau == 1.0 and step is None
@@ -167,7 +168,7 @@ class Loop:
             a, c = chosen[: len(t)], chosen[len(t) :]
             new = tau * (a + c)
             if divergence_goal is None:
-                goal = velocity_goal()
+                goal = velocity_goal(worst)
             else:
                 # The thesis measures v - q, which tends to the answer only in its own iteration; else u with the walls' velocity.
                 at = new if published else t
