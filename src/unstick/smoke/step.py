@@ -38,7 +38,7 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
     bodies, clock = method.bodies, Clock()
 
     with clock("body_forces"):
-        free = None if bodies is None else bodies.coupled(scene, state, dt)
+        free = None if bodies is None else bodies.free(scene, state, dt)
         immersed = None if bodies is None else bodies.placed(state)
         before = method.walls.at(state.time, immersed)
         velocity = state.velocity.copy()
@@ -49,6 +49,7 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
         walls = stuck(method.walls.at(state.time + dt, immersed))
 
     with clock("pressure"):
+        told = None if bodies is None or free is None else bodies.coupled(scene, state, free, state.phi, walls, dt, weighs=False)
         flow = Flow(
             grid=grid,
             liquid_phi=state.phi,
@@ -59,7 +60,7 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
             solid_velocity=walls.velocity,
             walls=walls.separating,
             theta_min=numerics.theta_min,
-            bodies=free,
+            bodies=told,
         )
         projected = method.projection(flow, state.guess)
         projected.result.require()  # a step that failed leaves the state as it was
@@ -77,8 +78,8 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
         constrain(velocity, grid, walls, valid)
 
     with clock("advect"):
-        if bodies is not None and free is not None:
-            state.bodies = bodies.advance(scene, state, projected, free, dt)
+        if bodies is not None and free is not None and projected.bodies is not None:
+            state.bodies = bodies.advance(scene, state, free, projected.bodies, dt)
             walls = method.walls.at(state.time + dt, bodies.placed(state))
         passage = Passage(velocity, dt, PATHS[numerics.paths], smoke.advection, before.solid_phi, walls.solid_phi)
         parts = open_parts(grid, walls.solid_phi)
