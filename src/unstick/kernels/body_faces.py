@@ -16,6 +16,18 @@ from unstick.kernels.fractions import face_from_nodes
 Array = npt.NDArray[Any]
 
 
+TOUCH = 1e-9  # share of a body that touches a face in a point: it counts only where no body has more
+
+
+@njit(cache=True)
+def _corners(i: int, j: int, k: int, axis: int, kz: int) -> tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]:
+    """The three other nodes of the face whose lowest node is (i, j, k); in 2D they repeat."""
+    pi = 0 if axis == 0 else 1
+    qj = 1 if axis == 2 else 0
+    qk = 0 if axis == 2 else kz
+    return (i + pi, j + 1 - pi, k), (i + pi, j + 1 - pi + qj, k + qk), (i, j + qj, k + qk)
+
+
 @njit(cache=True)
 def _closed_beside_row(
     body: Array, snap: float, row: Array, corner: tuple[int, int, int], i: int, j: int, k: int, axis: int, kz: int
@@ -26,12 +38,19 @@ def _closed_beside_row(
     la, lb, lc = a - (axis == 0), b - (axis == 1), c - (axis == 2)
     beside = a < nx and b < ny and c < nz and a >= 0 and b >= 0 and c >= 0 and row[a, b, c]
     beside = beside or (la < nx and lb < ny and lc < nz and la >= 0 and lb >= 0 and lc >= 0 and row[la, lb, lc])
-    return 1.0 - face_from_nodes(body, snap, i, j, k, axis, kz) if beside else 0.0
+    if not beside:
+        return 0.0
+    part = 1.0 - face_from_nodes(body, snap, i, j, k, axis, kz)
+    if part > 0.0:
+        return part
+    p, q, r = _corners(i, j, k, axis, kz)
+    near = min(min(body[i, j, k], body[p]), min(body[q], body[r]))
+    return TOUCH if near <= snap else 0.0
 
 
 @njit(cache=True, parallel=True)
 def count_faces(body: Array, snap: float, row: Array, corner: tuple[int, int, int], low: Array, high: Array, axis: int, kz: int) -> Array:
-    """For each plane i of the range low..high of faces normal to `axis`, how many the body closes in part."""
+    """For each plane i of the range low..high of faces normal to `axis`, how many the body closes in part or touches."""
     count = np.zeros(high[0] - low[0], dtype=np.int64)
     for plane in prange(high[0] - low[0]):
         i = low[0] + plane
@@ -46,6 +65,7 @@ def count_faces(body: Array, snap: float, row: Array, corner: tuple[int, int, in
 @njit(cache=True, parallel=True)
 def list_faces(
     body: Array,
+    together: Array,
     solid: Array,
     snap: float,
     row: Array,
@@ -58,8 +78,10 @@ def list_faces(
     face: Array,
     share: Array,
     closed: Array,
+    alone: Array,
 ) -> None:
-    """Those faces: index (n, 3), the part the body closes, and the part that all walls together close."""
+    """Those faces: index (n, 3), the part the body closes, the part that all walls together close, and whether at its nodes no wall is
+    nearer than the nearest body (`together`: the least of all bodies' distances)."""
     for plane in prange(high[0] - low[0]):
         i = low[0] + plane
         n = begin[plane]
@@ -70,6 +92,9 @@ def list_faces(
                     face[n, 0], face[n, 1], face[n, 2] = i, j, k
                     share[n] = part
                     closed[n] = 1.0 - face_from_nodes(solid, snap, i, j, k, axis, kz)
+                    p, q, r = _corners(i, j, k, axis, kz)
+                    gap = max(together[i, j, k] - solid[i, j, k], together[p] - solid[p])
+                    alone[n] = max(gap, max(together[q] - solid[q], together[r] - solid[r])) <= snap
                     n += 1
 
 

@@ -31,14 +31,15 @@ class Faces:
 
     @classmethod
     def of(cls, domain: Domain, bodies: Bodies, rows: Array, corner: tuple[int, int, int]) -> Faces:
-        parts = [_faces_of(domain, phi, rows, corner, axis) for phi in bodies.phi for axis in range(domain.grid.dimension)]
         d = domain.grid.dimension
-        sizes = [len(share) for _, share, _ in parts]
+        together = np.minimum.reduce(bodies.phi) if bodies.count else np.zeros((0, 0, 0))
+        parts = [_listed(domain, phi, together, rows, corner, axis) for phi in bodies.phi for axis in range(d)]
+        sizes = [len(part.share) for part in parts]
         body, axis = np.repeat(np.arange(len(parts)) // d, sizes), np.repeat(np.arange(len(parts)) % d, sizes)
-        index = np.concatenate([p[0] for p in parts]) if parts else np.zeros((0, 3), dtype=np.int64)
-        share = np.concatenate([p[1] for p in parts]) if parts else np.zeros(0)
-        closed = np.concatenate([p[2] for p in parts]) if parts else np.zeros(0)
-        return cls(body, axis, index, _shared(domain.grid, axis, index, share, closed))
+        whole = _Listed.joined(parts)
+        share = _shared(domain.grid, axis, whole)
+        used = share > 0.0
+        return cls(body[used], axis[used], whole.index[used], share[used])
 
     def below(self) -> Array:
         """(n, 3): the cells on the lower sides; those on the upper ones are `index` itself."""
@@ -47,38 +48,75 @@ class Faces:
         return np.asarray(self.index - step)
 
 
-def _faces_of(domain: Domain, phi: Array, rows: Array, corner: tuple[int, int, int], axis: int) -> tuple[Array, Array, Array]:
-    """Index, closed part, and part closed by all walls of the inner faces normal to `axis` that a body closes beside rows."""
-    none = np.zeros((0, 3), dtype=np.int64), np.zeros(0), np.zeros(0)
+def displaced(grid: Grid, solid_phi: Array, bodies: Bodies) -> Array:
+    """(n, 3): the liquid's volume each body takes the place of, as momentum along each axis sees it: the sum of its sections by the faces.
+
+    It is what an immersed body must weigh to float on this grid. A body whose sides lie in planes of faces displaces half a cell more on
+    each of these sides, one whose sides lie half-way between them its true volume.
+    """
+    domain = Domain.read(grid, np.zeros(grid.shape), solid_phi)
+    faces = Faces.of(domain, bodies, np.ones(grid.shape3, dtype=np.bool_), (0, 0, 0))
+    out = np.zeros((bodies.count, 3))
+    np.add.at(out, (faces.body, faces.axis), faces.share * grid.spacing**3)
+    return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Listed:
+    """Faces of one body normal to one axis."""
+
+    index: Array
+    share: Array  # the part the body closes
+    closed: Array  # the part all walls close
+    alone: Array  # bool: no wall but bodies is near
+
+    @classmethod
+    def empty(cls, n: int) -> _Listed:
+        return cls(np.zeros((n, 3), dtype=np.int64), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.bool_))
+
+    @classmethod
+    def joined(cls, parts: list[_Listed]) -> _Listed:
+        if not parts:
+            return cls.empty(0)
+        columns = zip(*((p.index, p.share, p.closed, p.alone) for p in parts), strict=True)
+        return cls(*(np.concatenate(column) for column in columns))
+
+
+def _listed(domain: Domain, phi: Array, together: Array, rows: Array, corner: tuple[int, int, int], axis: int) -> _Listed:
+    """The inner faces normal to `axis` that a body closes beside rows."""
     inside = phi <= domain.snap
     low, high = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64)
     for a in range(3):
         hit = np.flatnonzero(inside.any(axis=tuple(x for x in range(3) if x != a)))
         if hit.size == 0:
-            return none
+            return _Listed.empty(0)
         last = domain.grid.face_shape(axis)[a]
         low[a] = max(int(hit[0]) - (a != axis), int(a == axis))
         high[a] = min(int(hit[-1]) + 1, last - (a == axis))
     if (high <= low).any():
-        return none
+        return _Listed.empty(0)
     count = count_faces(phi, domain.snap, rows, corner, low, high, axis, domain.kz)
     begin = np.concatenate([[0], np.cumsum(count)])
-    n = int(begin[-1])
-    index, share, closed = np.zeros((n, 3), dtype=np.int64), np.zeros(n), np.zeros(n)
+    out = _Listed.empty(int(begin[-1]))
     solid = domain.solid.astype(np.float64, copy=False)
-    list_faces(phi, solid, domain.snap, rows, corner, low, high, axis, domain.kz, begin, index, share, closed)
-    return index, share, closed
+    list_faces(
+        phi, together, solid, domain.snap, rows, corner, low, high, axis, domain.kz, begin, out.index, out.share, out.closed, out.alone
+    )
+    return out
 
 
-def _shared(grid: Grid, axis: Array, index: Array, share: Array, closed: Array) -> Array:
-    """Bodies that close the same face get no more of it together than the walls as a whole close."""
-    if share.size == 0:
-        return share
+def _shared(grid: Grid, axis: Array, faces: _Listed) -> Array:
+    """What each body closes: its own cut, but all bodies of a face together no more than all walls do, and no less where no other wall
+    is near (distances of several bodies, the least taken at each node, may close a little more than each by itself)."""
+    if faces.share.size == 0:
+        return faces.share
     _, y, z = grid.node_shape3
+    index = faces.index
     key = axis + 3 * (index[:, 0] * (y + 1) * (z + 1) + index[:, 1] * (z + 1) + index[:, 2])
     _, place = np.unique(key, return_inverse=True)
-    total = np.bincount(place, share)[place]
-    return np.asarray(np.where(total > closed, share * (closed / total), share))
+    total = np.bincount(place, faces.share)[place]
+    scaled = (total > faces.closed) | (faces.alone & (total < faces.closed))
+    return np.asarray(np.where(scaled, faces.share * (faces.closed / total), faces.share))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

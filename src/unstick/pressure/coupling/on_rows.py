@@ -46,6 +46,8 @@ from unstick.solvers.structured import DOUBLE_FLOOR, FINEST, GIVE_UP, SINGLE_FLO
 RED, BLACK = 0, 1
 MOST = 24  # deflated directions at most; with more, conjugate gradients are left to themselves
 LEAST = 0.3  # such a ratio, below which a direction is not worth deflating
+HOLDS, HALF = 4, 0.5  # how often clipped cells are held within a step, and the step length that needs none of it
+DEPENDENT = 1e-5
 STIFF = 30.0  # ratio of the term to the plain matrix from which single precision is not trusted
 
 
@@ -81,6 +83,7 @@ class CoupledRun:
     columns: Array  # (k, listed cells): the combinations of the columns of F that are deflated
     deflation: Deflation
     built: bool = False
+    held: bool = False  # cells were held that the coarse matrices know nothing of
 
     def level0(self) -> slice:
         return slice(int(self.run.layout.start[0]), int(self.run.layout.start[1]))
@@ -104,8 +107,8 @@ class CoupledRun:
     def inspect(self) -> Look:
         return self.run.inspect(0, self.run.fine.p, self.run.fine.g)
 
-    def correct(self, goal: float, limit: int, early: float) -> tuple[int, Array, bool]:
-        """As `Run.correct` on level 0, for the coupled matrix."""
+    def correct(self, goal: float, limit: int, early: float, again: bool = False) -> tuple[int, Array, bool]:
+        """As `Run.correct` on level 0, for the coupled matrix. `again`: for another residual of the same outer iteration."""
         run, term = self.run, self.term
         single, work = run.parts()
         levels = run.levels
@@ -116,10 +119,12 @@ class CoupledRun:
         part = levels.part[:, :2].copy()
         if not self.built and len(self.columns):
             self.build(part)
-        put(run.residuals(0)[1], res, 0, run.grids())
+        if not again:
+            put(run.residuals(0)[1], res, 0, run.grids())
         at = self.level0()
         d[at], v[at] = 0.0, 0.0
-        watch = Watch(run.contact_at, run.fine.p, run.fine.g, run.fine.wx, run.fine.wy, run.fine.wz)
+        contact = run.contact_at[:, :0] if again else run.contact_at
+        watch = Watch(contact, run.fine.p, run.fine.g, run.fine.wx, run.fine.wy, run.fine.wz)
         held = moments(term, run.fine.p)
         steps, _, changed = coupled_gradients(
             run.tuning.sweeps, run.tuning.inner_steps, limit, goal, res, d, q, v, matrix, run.grids(), single, work, part, early, run.goal,
@@ -160,38 +165,77 @@ class CoupledRun:
             moved[k] = moments(term, work.d)
         run.ledger.spend("setup", count * run.nnz[0])
         gram = np.stack([against(S, 0, W[k]) for k in range(count)]) + moved @ term.core @ moved.T
-        self.deflation = Deflation(at.start, W, S, moved, np.linalg.pinv(0.5 * (gram + gram.T), rcond=1e-10, hermitian=True))
+        self.deflation = Deflation(at.start, W, S, moved, inverse_of(gram))
         self.built = True
 
-    def accept(self, v: Array) -> float:
-        """As `Run.accept` on level 0: project p + v onto the constraint and search exactly along the way, with the term's curvature."""
-        run = self.run
-        part, blocks = run.levels.part, run.blocks(0)
+    def accept(self, v: Array, goal: float) -> int:
+        """Project p + v onto the constraint and search exactly along the way there, with the term's curvature; returns further steps of
+        conjugate gradients.
+
+        Clipping a few pressures beside a light body leaves a force that throws it away, and the search would hardly move. So where it
+        would not go half the way, the clipped cells are held at zero and the others follow, a few times.
+        """
+        run, fine = self.run, self.run.fine
         off, _, _, span = run.tables()
-        fine, hit = run.fine, run.hit
-        count = part[:, 0].copy()
-        rows_contact.clip(fine.d, fine.p, v, fine.contact, hit, off, span, *blocks, count)
-        alpha = 1.0
-        if count[blocks[1] : blocks[2]].sum() > 0:
-            before, grids = run.residuals(0)[1], run.grids()
-            sums = part[:, :2].copy()
-            up, _ = inner(fine.d, before, before, False, 0, grids, sums)
-            image = np.zeros(len(fine.p))
-            matrix = Matrix(fine.e, fine.wx, fine.wy, fine.wz)
-            curve = multiply(image, fine.d, matrix, run.levels.inv, 0, grids, sums)
-            curve += add_term(image, fine.d, run.levels.inv, self.term)
-            alpha = min(1.0, up / curve) if up > 0 and curve > 0 else 0.0
-            run.ledger.spend("matvecs", run.nnz[0])
+        blocks = run.blocks(0)
+        count = run.levels.part[:, 0].copy()
+        way, used, alpha = v.astype(np.float64), 0, 1.0
+        for turn in range(HOLDS + 1):
+            rows_contact.clip(fine.d, fine.p, way, fine.contact, run.hit, off, span, *blocks, count)
+            if count[blocks[1] : blocks[2]].sum() == 0:
+                break
+            if turn == 0:
+                solved = run.levels.inv[: len(fine.p)].copy()
+            alpha, image = self.search(fine.d, solved)
+            if alpha >= HALF or turn == HOLDS:
+                break
+            self.hold()
+            res, before = run.residuals(0)
+            free = run.levels.inv[: len(image)] != 0
+            res[: len(image)] = np.where(free, before[: len(image)] - image, 0.0)
+            top = float(np.abs(res[: len(image)]).max(initial=0.0))
+            more, follow, _ = self.correct(max(goal, 0.01 * top), run.tuning.inner_limit, -1.0, again=True)
+            way, used = fine.d + follow[: len(image)], used + more
+            alpha = 1.0
         if alpha > 0:
             rows_contact.advance(fine.p, fine.d, alpha, fine.contact, off, span, *blocks)
             self.refresh()
-        return float(alpha)
+        return used
+
+    def search(self, d: Array, solved: Array) -> tuple[float, Array]:
+        """The exact minimum of the energy along d, at most 1 and 0 where it rises, and the image of d; `solved` is not 0 on the cells that
+        were free before any was held."""
+        run, fine, grids = self.run, self.run.fine, self.run.grids()
+        before = run.residuals(0)[1]
+        sums = run.levels.part[:, :2].copy()
+        up, _ = inner(d, before, before, False, 0, grids, sums)
+        image = np.zeros(len(fine.p))
+        curve = multiply(image, d, Matrix(fine.e, fine.wx, fine.wy, fine.wz), solved, 0, grids, sums)
+        curve += add_term(image, d, solved, self.term)
+        run.ledger.spend("matvecs", run.nnz[0])
+        return (min(1.0, up / curve) if up > 0 and curve > 0 else 0.0), image
+
+    def hold(self) -> None:
+        """Hold the contact cells that `fine.d` takes to zero until the next look."""
+        run, fine = self.run, self.run.fine
+        n = len(fine.p)
+        there = (fine.contact[:n] != 0) & (fine.p + fine.d <= 0.0) & (run.levels.inv[:n] != 0)
+        run.levels.inv[:n][there] = 0.0
+        run.levels.flag[: int(run.layout.begin[1])] = True
+        self.built, self.held = False, True
 
     def changed_set(self) -> None:
         """The free cells are others now: the coarse matrices and the images of the deflated directions follow."""
         self.run.rebuild(0, self.run.below_is_old)
-        self.run.below_is_old = False
-        self.built = False
+        self.run.below_is_old = self.held = self.built = False
+
+
+def inverse_of(gram: Array) -> Array:
+    """The inverse of W^T A W on what single precision knows of it: directions that nearly depend on others are left out."""
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    values, vectors = np.linalg.eigh(scale[:, None] * (0.5 * (gram + gram.T)) * scale)
+    good = values > DEPENDENT
+    return np.asarray(scale[:, None] * (vectors[:, good] / values[good]) @ vectors[:, good].T * scale)
 
 
 def half_cycle(run: Run, single: Matrix, work: Work) -> None:
@@ -363,11 +407,11 @@ def iterate(coupled: CoupledRun, max_iterations: int, warm: bool, report: Callab
             return Ending(Status.ITERATION_LIMIT, steps, outer, tuple(residuals))
         if moved:
             coupled.changed_set()
-        moved = False
         floor = (SINGLE_FLOOR if run.wide is None else DOUBLE_FLOOR) * look.free
         finest = (FINEST if stale == 0 and not sticking else 0.8) * run.goal
         used, v, changed = coupled.correct(max(finest, floor), run.tuning.inner_limit, run.tuning.early * look.free)
-        coupled.accept(v)
+        used += coupled.accept(v, finest)
         settled = finest >= floor and not changed
+        moved = coupled.held
         steps += used
     raise AssertionError("the loop returns")

@@ -30,6 +30,8 @@ from unstick.solvers.pcg import Factor
 
 DENSE = 900  # free rows up to which a dense factor is used
 GIVE_UP = 12
+HOLDS = 8  # times that clipped rows are held and the others follow
+HALF = 0.5
 MODIFICATION = 0.97  # part of the dropped fill that the incomplete factor keeps on its diagonal
 
 
@@ -126,9 +128,9 @@ def iterate(
             p = relax(rows, p, ledger)
         slack = rows.slack(p)
         free = ~(rows.contact & (p <= 0.0) & (slack >= 0.0))
-        v, used = newton_step(rows, free, -slack, 0.05 * goal, ledger)
+        target, used = newton_target(rows, p, free, slack, 0.05 * goal, ledger)
         steps += used
-        p = shift(rows, advance(rows, p, v, slack))
+        p = shift(rows, advance(rows, p, target, slack))
         slack = rows.slack(p)
         ledger.spend("matvecs", 2 * rows.A.nnz)
         residuals.append(rows.natural(p, slack, weight))
@@ -195,22 +197,43 @@ def dense_solve(rows: Rows, free: Array, r: Array) -> Array:
     return x
 
 
-def advance(rows: Rows, p: Array, v: Array, slack: Array) -> Array:
-    """p + v projected onto p >= 0 on contact rows, with an exact search along the way there."""
-    new = p + v
-    clipped = rows.contact & (new < 0.0)
-    new[clipped] = 0.0
-    if not clipped.any():
-        return new
-    d = new - p
-    up = -float(d @ slack)
-    curve = float(d @ (rows.slack(d) - rows.b))
-    if not (up > 0.0 and curve > 0.0):
-        return p if up <= 0.0 else new
-    alpha = min(1.0, up / curve)
-    if alpha == 1.0:
-        return new
-    step = p + alpha * d
+def newton_target(rows: Rows, p: Array, free: Array, slack: Array, goal: float, ledger: Ledger) -> tuple[Array, int]:
+    """Where the Newton step leads, projected onto p >= 0, and the number of inner steps.
+
+    Clipping a few pressures beside a light body leaves a force that throws it away, and the search along the way there would hardly
+    move. So where it would not go half the way, the clipped rows are held at zero and the others follow, a few times.
+    """
+    v, used = newton_step(rows, free, -slack, goal, ledger)
+    target = p + v
+    for _ in range(HOLDS):
+        clipped = rows.contact & (target < 0.0)
+        if not clipped.any():
+            break
+        target[clipped] = 0.0
+        if step_length(rows, target - p, slack) >= HALF:
+            break
+        free = free & ~clipped
+        v, more = newton_step(rows, free, -rows.slack(target), goal, ledger)
+        target, used = target + v, used + more
+    return np.where(rows.contact, np.maximum(target, 0.0), target), used
+
+
+def step_length(rows: Rows, d: Array, slack: Array) -> float:
+    """The exact minimum of the energy along d, at most 1; 0 where it rises."""
+    up, curve = -float(d @ slack), float(d @ (rows.slack(d) - rows.b))
+    if up <= 0.0:
+        return 0.0
+    return min(1.0, up / curve) if curve > 0.0 else 1.0
+
+
+def advance(rows: Rows, p: Array, target: Array, slack: Array) -> Array:
+    """From p towards the target as far as the energy falls."""
+    if not (rows.contact & (target == 0.0)).any():
+        return target
+    alpha = step_length(rows, target - p, slack)
+    if alpha > 1.0 - 1e-6:
+        return target
+    step = p + alpha * (target - p)
     step[rows.contact & (step < 0.0)] = 0.0
     return step
 
