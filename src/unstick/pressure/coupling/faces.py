@@ -132,7 +132,7 @@ class Contacts:
     def of(cls, domain: Domain, bodies: Bodies, faces: Faces, A: Stencil, rows: Array) -> Contacts:
         grid, corner = domain.grid, np.array(A.corner)
         h = grid.spacing
-        motion = _motion(grid, bodies, faces)  # (faces, 6): velocity of the face's middle along its axis, by twist
+        speed = motion(grid, bodies, faces)  # (faces, 6): velocity of the face's middle along its axis, by twist
         at, to, value, owner, amount = [], [], [], [], []
         for cells, sign in ((faces.below(), 1.0), (faces.index, -1.0)):
             place = cells - corner
@@ -142,7 +142,7 @@ class Contacts:
             inside[inside] = rows.reshape(-1)[number[inside]]
             at.append(np.repeat(number[inside], 6))
             to.append((6 * faces.body[inside][:, None] + np.arange(6)).reshape(-1))
-            value.append((sign / h * faces.share[inside][:, None] * motion[inside]).reshape(-1))
+            value.append((sign / h * faces.share[inside][:, None] * speed[inside]).reshape(-1))
             owner.append(np.stack([number[inside], faces.body[inside]]))
             amount.append(faces.share[inside])
         numbers, place = np.unique(np.concatenate(at), return_inverse=True)
@@ -159,7 +159,7 @@ class Contacts:
         return cls(numbers, factor, np.maximum(closed - part.sum(axis=1), 0.0), part)
 
 
-def _motion(grid: Grid, bodies: Bodies, faces: Faces) -> Array:
+def motion(grid: Grid, bodies: Bodies, faces: Faces) -> Array:
     """Along its axis e, a face's middle x moves with v . e + omega . ((x - centre) x e)."""
     middle = _middles(grid, faces)
     e = np.eye(3)[faces.axis]
