@@ -311,8 +311,7 @@ def list_term(layout: Layout, system: CoupledSystem, A: Stencil, g: Array, mean:
         cells = np.concatenate([np.zeros((len(cells), 1), dtype=cells.dtype), cells[:, :2]], axis=1)
     order = np.argsort(cells.sum(axis=1) & 1, kind="stable")
     cells, factor = cells[order], sp.csr_array(term.factor[order])
-    steps = np.concatenate([np.zeros((1, 3), dtype=np.int64), *(np.array([-e, e]) for e in np.eye(3, dtype=np.int64))])
-    at = np.stack([_position(layout, cells + step) for step in steps])
+    at = with_neighbours(layout, cells)
     core = term.core / mean
     own = np.asarray((factor @ sp.csr_array(core)).multiply(factor).sum(axis=1)).reshape(-1)
     ptr, idx = factor.indptr.astype(np.int64), factor.indices.astype(np.int64)
@@ -320,19 +319,22 @@ def list_term(layout: Layout, system: CoupledSystem, A: Stencil, g: Array, mean:
     return Term(at, ptr, idx, factor.data, np.ascontiguousarray(core), own, g[at[0]].copy(), red)
 
 
-def _position(layout: Layout, cells: Array) -> Array:
-    """Where cells stand in the strips of level 0; cells without a row share a position of zeros."""
-    count, null = int(layout.begin[1]), int(layout.begin[-1])
-    place = layout.place[:2, :count]
+def positions(layout: Layout, cells: Array, level: int = 0) -> Array:
+    """Where cells (n, 3) of a level, along the axes the kernels see, stand in its strips; cells without storage share a zero."""
+    first, last, null = int(layout.begin[level]), int(layout.begin[level + 1]), int(layout.begin[-1])
+    place = layout.place[:2, first:last]
     number = np.full(place.max(axis=1) + 3, null, dtype=np.int64)
-    number[place[0] + 1, place[1] + 1] = np.arange(count)
+    number[place[0] + 1, place[1] + 1] = np.arange(first, last)
     i, j, k = np.minimum(cells.T, np.array([[number.shape[0] - 2], [number.shape[1] - 2], [np.iinfo(np.int64).max]]))
     row = number[i + 1, j + 1]
-    inside = row != null
-    # A neighbour outside of its row's cells has no coupling; the storage between rows is zero.
-    low, high = layout.span[0, row], layout.span[2, row]
-    inside &= ((k >> 1) >= low) & ((k >> 1) < high)
+    inside = (row != null) & ((k >> 1) >= layout.span[0, row]) & ((k >> 1) < layout.span[2, row])
     return np.asarray(np.where(inside, layout.off[(i + j + k) & 1, row] + (k >> 1), 0))
+
+
+def with_neighbours(layout: Layout, cells: Array, level: int = 0) -> Array:
+    """(7, n): positions of cells and of their six neighbours, lower and upper by axis."""
+    steps = np.concatenate([np.zeros((1, 3), dtype=np.int64), *(np.array([-e, e]) for e in np.eye(3, dtype=np.int64))])
+    return np.stack([positions(layout, cells + step, level) for step in steps])
 
 
 def stiff_columns(term: Term, deflate: bool) -> Array:
