@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import unstick as us
+from unstick.bench.smoke import Watched, height, watched
 from unstick.bodies.parts import RigidBody
 from unstick.checks import InvalidSystem
 from unstick.geometry.motion import Oscillation, Rotation
 from unstick.geometry.shapes import Box, Sphere
 from unstick.liquid.scene import Body, Inflow, Numerics, Outflow, Scene, Smoke, SmokeSource, Solid
-from unstick.liquid.simulation import choose_projection
 from unstick.pressure.projection import PressureProjection
 from unstick.smoke.advect import open_parts
 from unstick.smoke.simulation import SmokeSimulation
@@ -55,31 +55,8 @@ def blob(*x):
     return (sum((a - 0.4) ** 2 for a in x) < 0.04).astype(float)
 
 
-def height(simulation):
-    """Of the smoke's centre."""
-    y = simulation.grid.points(simulation.grid.shape, (0.5, 0.5, 0.5))[1]
-    density = simulation.state.gas.density.reshape(simulation.grid.shape)
-    return float((density * y).sum() / density.sum())
-
-
-class Watch:
-    """A projection that keeps what it was given and what it gave."""
-
-    name = "watch"
-
-    def __init__(self, tolerance=1e-7, inner=None):
-        self.inner, self.worst = inner or PressureProjection(Default(tolerance=tolerance)), []
-        self.moving = None  # how walls move when bodies do
-
-    def __call__(self, flow, guess=None):
-        out = self.inner(flow, guess)
-        grid, solid = flow.grid, flow.solid_phi
-        walls = flow.solid_velocity if self.moving is None else self.moving(out)
-        left = us.divergence(grid, out.velocity, solid, walls).reshape(grid.shape3)
-        gas = (flow.liquid_phi < 0) & (open_parts(grid, solid) > 0)
-        speed = np.sqrt(sum(np.max(np.abs(c * (gas.any()))) ** 2 for c in out.velocity.components))
-        self.worst.append(float(np.abs(left[gas]).max()) * grid.spacing / speed)
-        return out
+def watch_of(tolerance):
+    return Watched(PressureProjection(Default(tolerance=tolerance)))
 
 
 # --- the promise of the projection
@@ -92,8 +69,7 @@ class Watch:
 def test_every_cell_lets_out_what_it_lets_in(name, cells, options):
     """At most a millionth of the velocity, also in a closed box, whose pressure is known but for a constant, and beside a moving ball."""
     described = us.SCENES[name](cells, **options)
-    watch = Watch(described.numerics.tolerance)
-    simulation = us.Simulation(described, projection=watch)
+    simulation, watch = watched(described)
     simulation.state.time, simulation.state.frame = 0.5, 50  # while the ball falls
     reports = run(simulation, 12)
     assert max(watch.worst) < 1e-6
@@ -103,14 +79,7 @@ def test_every_cell_lets_out_what_it_lets_in(name, cells, options):
 def test_every_cell_lets_out_what_it_lets_in_beside_a_body_that_moves_with_the_gas():
     pytest.importorskip("mujoco")
     described = us.SCENES["plume-ball"](48, dimension=2)
-    watch = Watch(inner=choose_projection(described))
-    simulation = us.Simulation(described, projection=watch)
-
-    def moving(out):
-        immersed = simulation.bodies.placed(simulation.state)
-        return simulation.walls.carried(simulation.state.time, immersed, immersed.moving(out.bodies)).velocity
-
-    watch.moving = moving
+    simulation, watch = watched(described)
     reports = run(simulation, 12)
     assert max(watch.worst) < 1e-6
     ball = [report.bodies["ball"]["velocity"][1] for report in reports]
@@ -128,7 +97,7 @@ def test_a_body_as_heavy_as_the_gas_stays_where_it_is():
 
 def test_two_closed_rooms_have_a_pressure_each():
     wall = Solid(name="wall", shape=Box((0.45, -1.0), (0.55, 2.0)), walls="sticking")
-    watch = Watch(1e-9)
+    watch = watch_of(1e-9)
     simulation = us.Simulation(scene(solids=(wall,)), projection=watch)
     fill(simulation, excess=lambda x, y: 50.0 * (np.hypot(x - 0.2, y - 0.3) < 0.15) + 20.0 * (np.hypot(x - 0.8, y - 0.5) < 0.1))
     reports = run(simulation, 4)
@@ -224,7 +193,7 @@ def test_smoke_that_was_released_is_there_or_has_left():
 
 def test_what_flows_in_flows_out_at_the_open_side():
     made = scene((16, 16), OPEN_TOP, inflows=(Inflow(name="vent", shape=Box((0.3, -0.2), (0.7, 0.01)), velocity=(0.0, 1.0)),))
-    watch = Watch(1e-9)
+    watch = watch_of(1e-9)
     simulation = us.Simulation(made, projection=watch)
     run(simulation, 3)
     assert max(watch.worst) < 1e-8

@@ -49,7 +49,7 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> SmokeReport:
         walls = stuck(method.walls.at(state.time + dt, immersed))
 
     with clock("pressure"):
-        told = None if bodies is None or free is None else bodies.coupled(scene, state, free, state.phi, walls, dt, weighs=False)
+        told = None if bodies is None or free is None else bodies.coupled(scene, state, free, state.phi, walls, dt)
         flow = Flow(
             grid=grid,
             liquid_phi=state.phi,
