@@ -14,6 +14,7 @@ from unstick.kernels.rows_watch import would_change
 
 U = np.uint64
 CHUNK = 8192
+RESTART, GIVE_UP = 4, 12  # steps without progress after which the deflated part is solved for again, and after which it is no use
 
 
 class Term(NamedTuple):
@@ -194,10 +195,13 @@ def coupled_gradients(
     """
     number = res.dtype.type
     deflated = deflation.W.shape[0] > 0
-    reached, curvature = np.inf, 0.0
-    if deflated:
-        start_deflated(v, res, work.inv, deflation, term)
+    reached, least, curvature, stale = np.inf, np.inf, 0.0, 0
     for steps in range(limit):
+        if deflated and (steps == 0 or stale == RESTART):
+            # Twice: the images are known in single precision, and what they leave along a stiff direction no step would reduce.
+            start_deflated(v, res, work.inv, deflation, term)
+            start_deflated(v, res, work.inv, deflation, term)
+            curvature = 0.0
         if res.itemsize > work.f.itemsize:
             put(work.f, res, 0, grids)
         k_cycle(0, sweeps, coarse_steps, grids, A, work, part)
@@ -210,12 +214,17 @@ def coupled_gradients(
         aim(d, work.x, number(beta), 0, grids)
         if deflated:
             take_out(d, deflation, term)
+            rho = inner(d, res, res, False, 0, grids, part)[0]
         curvature = multiply(q, d, M, work.inv, 0, grids, part)
         curvature += add_term(q, d, work.inv, term)
-        if not curvature > 0.0:
+        if not (curvature > 0.0 and rho > 0.0):
             return steps, reached, False
         reached = walk(v, res, d, q, number(rho / curvature), False, 0, grids, part)
         if not reached > goal:
+            return steps + 1, reached, False
+        stale = stale + 1 if reached > 0.8 * least else 0
+        least = min(least, reached)
+        if stale > GIVE_UP:
             return steps + 1, reached, False
         if not reached > early and watch.at.shape[1] > 0:
             write_right(watch.g, term, held + moments(term, v))

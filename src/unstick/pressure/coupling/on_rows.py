@@ -44,7 +44,7 @@ from unstick.solvers.rows import Layout, contact_cells, lay_out, make_levels, pa
 from unstick.solvers.structured import DOUBLE_FLOOR, FINEST, GIVE_UP, SINGLE_FLOOR, Ending, Look, Run, Tuning, count_entries, nested_guess
 
 RED, BLACK = 0, 1
-MOST = 24  # deflated directions at most; with more, conjugate gradients are left to themselves
+MOST, STORED = 48, 50_000_000  # deflated directions at most, and numbers that they may store; the stiffest come first
 LEAST = 0.3  # such a ratio, below which a direction is not worth deflating
 HOLDS, HALF = 4, 0.5  # how often clipped cells are held within a step, and the step length that needs none of it
 DEPENDENT = 1e-5
@@ -235,7 +235,7 @@ def inverse_of(gram: Array) -> Array:
     scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
     values, vectors = np.linalg.eigh(scale[:, None] * (0.5 * (gram + gram.T)) * scale)
     good = values > DEPENDENT
-    return np.asarray(scale[:, None] * (vectors[:, good] / values[good]) @ vectors[:, good].T * scale)
+    return np.ascontiguousarray(scale[:, None] * (vectors[:, good] / values[good]) @ vectors[:, good].T * scale)
 
 
 def half_cycle(run: Run, single: Matrix, work: Work) -> None:
@@ -279,9 +279,9 @@ def solve_on_rows(
     unit_p = size.largest / size.mean
     begin_at(run, start, unit_p)
     term = list_term(layout, system, A, fine.g, size.mean)
-    columns = stiff_columns(term, options.deflate)
-    none = np.zeros((0, layout.storage), dtype=np.float32)
-    coupled = CoupledRun(run, term, columns, Deflation(0, none[:, :0], none[:, :0], np.zeros((0, len(term.core))), np.zeros((0, 0))))
+    columns = stiff_columns(term, options.deflate, int(layout.cells[0]))
+    none = np.zeros((0, 0), dtype=np.float32)
+    coupled = CoupledRun(run, term, columns, Deflation(0, none, none, np.zeros((0, len(term.core))), np.zeros((0, 0))))
     coupled.refresh()
     if columns.size and stiffness(term) > STIFF:
         run.widen()
@@ -337,7 +337,7 @@ def with_neighbours(layout: Layout, cells: Array, level: int = 0) -> Array:
     return np.stack([positions(layout, cells + step, level) for step in steps])
 
 
-def stiff_columns(term: Term, deflate: bool) -> Array:
+def stiff_columns(term: Term, deflate: bool, cells: int) -> Array:
     """Combinations of the columns of F, on the listed cells, along which the term is not small beside the plain matrix."""
     n, q = term.at.shape[1], len(term.core)
     none = np.zeros((0, n))
@@ -346,8 +346,10 @@ def stiff_columns(term: Term, deflate: bool) -> Array:
     factor = sp.csr_array((term.val, term.idx, term.ptr), shape=(n, q))
     length = np.sqrt(np.asarray(factor.multiply(factor).sum(axis=0)).reshape(-1))
     values, vectors = np.linalg.eigh(length[:, None] * term.core * length)
-    chosen = np.flatnonzero(np.abs(values) * _reach(term) > LEAST)
-    if chosen.size == 0 or chosen.size > MOST:
+    stiff = np.abs(values) * _reach(term)
+    chosen = np.argsort(-stiff, kind="stable")[: min(MOST, max(6, STORED // cells))]
+    chosen = chosen[stiff[chosen] > LEAST]
+    if chosen.size == 0:
         return none
     return np.ascontiguousarray((factor @ (vectors[:, chosen] / length[:, None])).T)
 
