@@ -203,7 +203,7 @@ def figure_4_10(options: Options) -> Report:
                      HERS_4_10.get(part, "-")))  # fmt: skip
         if options.plots is not None:
             curves = {f"{a} - {b}": curve(made.gap(a, b)) for a, b in chosen if made.gap(a, b)}
-            title = f"{made.scene} at {made.size}: differences, {text} (Eckert, figure 4.10)"
+            title = f"{made.scene}: {text} (Eckert, figure 4.10)"
             pictures.append(plots.lines(options.plots / f"eckert-fig-4.10-{part}.png", title, "frame", "cells per unit of time", curves))
     columns = ("part", "methods", "least", "median", "largest", "Eckert")
     table = Table(f"{made.scene} at {made.size}: largest differences of velocities (Eckert, figure 4.10)", columns, tuple(rows))
@@ -263,7 +263,7 @@ def figure_4_14(options: Options) -> Report:
             rows.append((part, f"{a} - {b}", float(np.median(values)) if values else None, max(values, default=None), hers))
         if options.plots is not None:
             curves = {f"{a} - {b}": curve(made.gap(a, b)) for a, b in chosen if made.gap(a, b)}
-            title = f"{made.scene} at {made.size}: {text} (Eckert, figure 4.14)"
+            title = f"{made.scene}: {text} (Eckert, figure 4.14)"
             pictures.append(plots.lines(options.plots / f"eckert-fig-4.14{part}.png", title, "frame", "cells per unit of time", curves))
     table = Table(
         f"{made.scene} at {made.size}: differences with boundaries known inside (Eckert, figure 4.14)",
