@@ -76,6 +76,9 @@ TINY: dict[str, tuple[int, ...]] = {
     "eckert-fig-4.22": (16,),
     "eckert-acceleration": (16,),
     "eckert-fft": (16,),
+    "aanjaneya-table-1": (16,),
+    "aanjaneya-table-2": (16,),
+    "aanjaneya-fig-10": (16,),
 }
 DRAWN = (
     "lai-fig-",
@@ -83,6 +86,7 @@ DRAWN = (
     "karlsson",
     "eckert-f",
     "eckert-acceleration",
+    "aanjaneya-fig-",
 )
 
 

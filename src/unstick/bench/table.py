@@ -86,4 +86,7 @@ BENCHES: dict[str, Bench] = {
     "eckert-fig-4.22": Bench("tall-stairs: what sticks, what goes wrong, what is clean", "eckert_pictures", "figure_4_22"),
     "eckert-acceleration": Bench("outer iterations of ADMM and IOP with acceleration", "eckert_growth", "acceleration"),
     "eckert-fft": Bench("a fast Poisson solve inside, against PCG and multigrid", "eckert_fft"),
+    "aanjaneya-table-1": Bench("box lift: iterations of coupled solves beside Aanjaneya's", "aanjaneya", "table_1"),
+    "aanjaneya-table-2": Bench("several boxes: iterations of coupled solves beside Aanjaneya's", "aanjaneya", "table_2"),
+    "aanjaneya-fig-10": Bench("iterations of coupled solves by density ratio and grid", "aanjaneya", "figure_10"),
 }
