@@ -6,33 +6,58 @@ those along the row at m - 1 + side and m + side with side = (i + j + c) & 1. He
 wx, wy, wz hold the coupling with the lower neighbour; the coupling with the upper one is read from that neighbour. Cells that
 are no unknowns have zero couplings and inv = 0. Rows that do not exist point to a shared row of zeros. All levels of a hierarchy
 lie in the same arrays, so a kernel knows no levels: it is given blocks of rows. strips[c, row] holds what an inner loop needs, in one
-place: where the strip, and its length; where the neighbours of its first cell are, lower and upper by axis.
+place (kernels/rows_strips.py).
 
 Each kernel exists twice from one source: `name` runs its blocks in parallel, `name_serial` does not (for coarse levels).
 """
 
 import numpy as np
-from numba import prange
+from numba import njit, prange
 
+from unstick.kernels.apart import get, put
+from unstick.kernels.rows_strips import STEP, beside, length, places, uniform_part
 from unstick.kernels.twins import twins
 
 U = np.uint64
 
 
+@njit(inline="always")
+def relax_part(x, f, inv, wx, wy, wz, at, begin, end):
+    own, xm, xp, ym, yp, zm, zp = at
+    for s in range((end - begin) & -STEP):
+        m = U(begin + s)
+        v = get(f, own + m) + get(wx, own + m) * get(x, xm + m) + get(wx, xp + m) * get(x, xp + m)
+        v += get(wy, own + m) * get(x, ym + m) + get(wy, yp + m) * get(x, yp + m)
+        v += get(wz, own + m) * get(x, zm + m) + get(wz, zp + m) * get(x, zp + m)
+        put(x, own + m, v * get(inv, own + m))
+
+
+@njit(inline="always")
+def relax_uniform(x, f, inv, w, at, begin, end):
+    own, xm, xp, ym, yp, zm, zp = at
+    for s in range((end - begin) & -STEP):
+        m = U(begin + s)
+        v = get(f, own + m) + w * get(x, xm + m) + w * get(x, xp + m)
+        v += w * get(x, ym + m) + w * get(x, yp + m)
+        v += w * get(x, zm + m) + w * get(x, zp + m)
+        put(x, own + m, v * inv)
+
+
 def _relax(c, x, f, inv, wx, wy, wz, strips, blocks, first, last):
     """Gauss-Seidel on the cells of colour c: x_i = (f_i + sum w_ij x_j) / a_ii."""
     for block in prange(first, last):
-        for row in range(blocks[block, 0], blocks[block, 1]):
-            own, n = U(strips[c, row, 0]), np.int64(strips[c, row, 1])
-            xm, xp = U(strips[c, row, 2]), U(strips[c, row, 3])
-            ym, yp = U(strips[c, row, 4]), U(strips[c, row, 5])
-            zm, zp = U(strips[c, row, 6]), U(strips[c, row, 7])
-            for s in range(n):
-                m = U(s)
-                v = f[own + m] + wx[own + m] * x[xm + m] + wx[xp + m] * x[xp + m]
-                v += wy[own + m] * x[ym + m] + wy[yp + m] * x[yp + m]
-                v += wz[own + m] * x[zm + m] + wz[zp + m] * x[zp + m]
-                x[own + m] = v * inv[own + m]
+        if blocks[block, 2]:
+            for row in range(blocks[block, 0], blocks[block, 1]):
+                at, n, (a, b) = places(strips, c, row), length(strips, c, row), uniform_part(strips, c, row)
+                one = at[0] + U(a)
+                relax_uniform(x, f, inv[one], wx[one], at, a, b)
+                for s in range(0, n - (b - a), STEP):
+                    m = beside(s, a, b)
+                    relax_part(x, f, inv, wx, wy, wz, at, m, m + STEP)
+        else:
+            for row in range(blocks[block, 0], blocks[block, 1]):
+                at, n = places(strips, c, row), length(strips, c, row)
+                relax_part(x, f, inv, wx, wy, wz, at, 0, n)
 
 
 def _relax_from_zero(c, x, f, inv, off, span, blocks, first, last):
@@ -41,27 +66,50 @@ def _relax_from_zero(c, x, f, inv, off, span, blocks, first, last):
         for row in range(blocks[block, 0], blocks[block, 1]):
             lo = span[0, row]
             own = U(off[c, row] + lo)
-            for s in range(span[1, row] - lo):
+            for s in range((span[1, row] - lo) & -STEP):
                 m = U(s)
-                x[own + m] = f[own + m] * inv[own + m]
+                put(x, own + m, get(f, own + m) * get(inv, own + m))
+
+
+@njit(inline="always")
+def residual_part(r, x, f, e, inv, wx, wy, wz, at, begin, end):
+    zero = r.dtype.type(0)
+    own, xm, xp, ym, yp, zm, zp = at
+    for s in range((end - begin) & -STEP):
+        m = U(begin + s)
+        p = get(x, own + m)
+        v = get(e, own + m) * p + get(wx, own + m) * (p - get(x, xm + m)) + get(wx, xp + m) * (p - get(x, xp + m))
+        v += get(wy, own + m) * (p - get(x, ym + m)) + get(wy, yp + m) * (p - get(x, yp + m))
+        v += get(wz, own + m) * (p - get(x, zm + m)) + get(wz, zp + m) * (p - get(x, zp + m))
+        put(r, own + m, get(f, own + m) - v if get(inv, own + m) != zero else zero)
+
+
+@njit(inline="always")
+def residual_uniform(r, x, f, w, at, begin, end):
+    own, xm, xp, ym, yp, zm, zp = at
+    for s in range((end - begin) & -STEP):
+        m = U(begin + s)
+        p = get(x, own + m)
+        v = w * (p - get(x, xm + m)) + w * (p - get(x, xp + m))
+        v += w * (p - get(x, ym + m)) + w * (p - get(x, yp + m))
+        v += w * (p - get(x, zm + m)) + w * (p - get(x, zp + m))
+        put(r, own + m, get(f, own + m) - v)
 
 
 def _residual(c, r, x, f, e, inv, wx, wy, wz, strips, blocks, first, last):
     """r = f - A x on colour c, zero where inv is; in the form e x_i + sum w (x_i - x_j), in which constants cancel exactly."""
-    zero = r.dtype.type(0)
     for block in prange(first, last):
-        for row in range(blocks[block, 0], blocks[block, 1]):
-            own, n = U(strips[c, row, 0]), np.int64(strips[c, row, 1])
-            xm, xp = U(strips[c, row, 2]), U(strips[c, row, 3])
-            ym, yp = U(strips[c, row, 4]), U(strips[c, row, 5])
-            zm, zp = U(strips[c, row, 6]), U(strips[c, row, 7])
-            for s in range(n):
-                m = U(s)
-                p = x[own + m]
-                v = e[own + m] * p + wx[own + m] * (p - x[xm + m]) + wx[xp + m] * (p - x[xp + m])
-                v += wy[own + m] * (p - x[ym + m]) + wy[yp + m] * (p - x[yp + m])
-                v += wz[own + m] * (p - x[zm + m]) + wz[zp + m] * (p - x[zp + m])
-                r[own + m] = f[own + m] - v if inv[own + m] != zero else zero
+        if blocks[block, 2]:
+            for row in range(blocks[block, 0], blocks[block, 1]):
+                at, n, (a, b) = places(strips, c, row), length(strips, c, row), uniform_part(strips, c, row)
+                residual_uniform(r, x, f, wx[at[0] + U(a)], at, a, b)
+                for s in range(0, n - (b - a), STEP):
+                    m = beside(s, a, b)
+                    residual_part(r, x, f, e, inv, wx, wy, wz, at, m, m + STEP)
+        else:
+            for row in range(blocks[block, 0], blocks[block, 1]):
+                at, n = places(strips, c, row), length(strips, c, row)
+                residual_part(r, x, f, e, inv, wx, wy, wz, at, 0, n)
 
 
 def _restrict_red(f, r, inv, off, par, span, child, blocks, first, last, width):

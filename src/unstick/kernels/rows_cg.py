@@ -1,33 +1,60 @@
 """The vector work of conjugate gradients on strips, one pass each; partial sums by block, added up in block order."""
 
 import numpy as np
-from numba import prange
+from numba import njit, prange
 
+from unstick.kernels.apart import get, put
 from unstick.kernels.reduce_rows import dot, largest
+from unstick.kernels.rows_strips import STEP, beside, length, places, uniform_part
 from unstick.kernels.twins import twins
 
 U = np.uint64
 
 
+@njit(inline="always")
+def apply_part(q, d, e, inv, wx, wy, wz, at, begin, end):
+    zero, none = q.dtype.type(0), inv.dtype.type(0)
+    own, xm, xp, ym, yp, zm, zp = at
+    for s in range((end - begin) & -STEP):
+        m = U(begin + s)
+        p = get(d, own + m)
+        v = get(e, own + m) * p + get(wx, own + m) * (p - get(d, xm + m)) + get(wx, xp + m) * (p - get(d, xp + m))
+        v += get(wy, own + m) * (p - get(d, ym + m)) + get(wy, yp + m) * (p - get(d, yp + m))
+        v += get(wz, own + m) * (p - get(d, zm + m)) + get(wz, zp + m) * (p - get(d, zp + m))
+        put(q, own + m, v if get(inv, own + m) != none else zero)
+
+
+@njit(inline="always")
+def apply_uniform(q, d, w, at, begin, end):
+    own, xm, xp, ym, yp, zm, zp = at
+    for s in range((end - begin) & -STEP):
+        m = U(begin + s)
+        p = get(d, own + m)
+        v = w * (p - get(d, xm + m)) + w * (p - get(d, xp + m))
+        v += w * (p - get(d, ym + m)) + w * (p - get(d, yp + m))
+        v += w * (p - get(d, zm + m)) + w * (p - get(d, zp + m))
+        put(q, own + m, v)
+
+
 def _apply_dot(q, d, e, inv, wx, wy, wz, strips, blocks, first, last, part):
     """q = A d on free cells (inv != 0), zero elsewhere; part = d . q by block."""
-    zero, none = q.dtype.type(0), inv.dtype.type(0)
     for block in prange(first, last):
         total = 0.0
-        for row in range(blocks[block, 0], blocks[block, 1]):
-            for c in range(2):
-                own, n = U(strips[c, row, 0]), np.int64(strips[c, row, 1])
-                xm, xp = U(strips[c, row, 2]), U(strips[c, row, 3])
-                ym, yp = U(strips[c, row, 4]), U(strips[c, row, 5])
-                zm, zp = U(strips[c, row, 6]), U(strips[c, row, 7])
-                for s in range(n):
-                    m = U(s)
-                    p = d[own + m]
-                    v = e[own + m] * p + wx[own + m] * (p - d[xm + m]) + wx[xp + m] * (p - d[xp + m])
-                    v += wy[own + m] * (p - d[ym + m]) + wy[yp + m] * (p - d[yp + m])
-                    v += wz[own + m] * (p - d[zm + m]) + wz[zp + m] * (p - d[zp + m])
-                    q[own + m] = v if inv[own + m] != none else zero
-                total += dot(d, own, q, own, n)
+        if blocks[block, 2]:
+            for row in range(blocks[block, 0], blocks[block, 1]):
+                for c in range(2):
+                    at, n, (a, b) = places(strips, c, row), length(strips, c, row), uniform_part(strips, c, row)
+                    apply_uniform(q, d, wx[at[0] + U(a)], at, a, b)
+                    for s in range(0, n - (b - a), STEP):
+                        m = beside(s, a, b)
+                        apply_part(q, d, e, inv, wx, wy, wz, at, m, m + STEP)
+                    total += dot(d, at[0], q, at[0], n)
+        else:
+            for row in range(blocks[block, 0], blocks[block, 1]):
+                for c in range(2):
+                    at, n = places(strips, c, row), length(strips, c, row)
+                    apply_part(q, d, e, inv, wx, wy, wz, at, 0, n)
+                    total += dot(d, at[0], q, at[0], n)
         part[block, 0] = total
 
 
@@ -41,10 +68,10 @@ def _step(x, r, d, q, alpha, fresh, off, span, blocks, first, last, part):
             n = span[1, row] - lo
             for c in range(2):
                 own = U(off[c, row] + lo)
-                for s in range(n):
+                for s in range(n & -STEP):
                     m = U(s)
-                    x[own + m] = keep * x[own + m] + alpha * d[own + m]
-                    r[own + m] -= alpha * q[own + m]
+                    put(x, own + m, keep * x[own + m] + alpha * get(d, own + m))
+                    put(r, own + m, r[own + m] - alpha * get(q, own + m))
                 top = max(top, largest(r, own, n))
         part[block, 0] = top
 
@@ -71,9 +98,9 @@ def _turn(d, z, beta, off, span, blocks, first, last):
             lo = span[0, row]
             for c in range(2):
                 own = U(off[c, row] + lo)
-                for s in range(span[1, row] - lo):
+                for s in range((span[1, row] - lo) & -STEP):
                     m = U(s)
-                    d[own + m] = z[own + m] + beta * d[own + m]
+                    put(d, own + m, get(z, own + m) + beta * d[own + m])
 
 
 def _replace(x, v, off, span, blocks, first, last):
@@ -83,9 +110,9 @@ def _replace(x, v, off, span, blocks, first, last):
             lo = span[0, row]
             for c in range(2):
                 own = U(off[c, row] + lo)
-                for s in range(span[1, row] - lo):
+                for s in range((span[1, row] - lo) & -STEP):
                     m = U(s)
-                    x[own + m] = v[own + m]
+                    put(x, own + m, get(v, own + m))
 
 
 def _mask(d, inv, off, span, blocks, first, last):
@@ -96,9 +123,9 @@ def _mask(d, inv, off, span, blocks, first, last):
             lo = span[0, row]
             for c in range(2):
                 own = U(off[c, row] + lo)
-                for s in range(span[1, row] - lo):
+                for s in range((span[1, row] - lo) & -STEP):
                     m = U(s)
-                    d[own + m] = d[own + m] if inv[own + m] != none else zero
+                    put(d, own + m, d[own + m] if get(inv, own + m) != none else zero)
 
 
 apply_dot, apply_dot_serial = twins(_apply_dot)

@@ -3,8 +3,9 @@
 import numpy as np
 from numba import njit, prange
 
+from unstick.kernels.rows_strips import STEP
+
 ALIGN = 8  # numbers in double precision that fill a cache line
-STEP = 8  # numbers in single precision that loops take at a time; what is left over they take one by one
 BAND = 32  # rows
 
 
@@ -71,9 +72,9 @@ def number_rows(k1, number, start):
 
 
 @njit(cache=True)
-def fill_rows(k0, k1, number, fine_number, nbr, par, span, child, place, null, has_fine, step):
+def fill_rows(k0, k1, number, fine_number, nbr, par, span, child, place, null, has_fine):
     """Neighbours, parity, computed span and place (both in m), and children of one level's rows. The computed span begins with the
-    first cell and is a multiple of `step` long; what it holds beyond the last cell is zero and stays so."""
+    first cell and is a multiple of STEP long; what it holds beyond the last cell is zero and stays so."""
     ni, nj = k1.shape
     for i in range(ni):
         for j in range(nj):
@@ -88,7 +89,7 @@ def fill_rows(k0, k1, number, fine_number, nbr, par, span, child, place, null, h
             par[row] = (i + j) & 1
             first, last = k0[i, j] >> 1, (k1[i, j] + 1) >> 1
             span[0, row], span[2, row] = first, last
-            span[1, row] = first + (last - first + step - 1) // step * step
+            span[1, row] = first + (last - first + STEP - 1) // STEP * STEP
             place[0, row], place[1, row], place[2, row], place[3, row] = i, j, first, last - first
             for which in range(4):
                 a, b = 2 * i + which // 2, 2 * j + which % 2
@@ -124,7 +125,8 @@ def fill_offsets(begin, end, up_begin, up_end, nbr, span, child, off, start, nul
 
 @njit(parallel=True, cache=True)
 def fill_strips(off, nbr, par, span, strips):
-    """By colour and row: where the first cell stands, how many are computed, and where the neighbours of the first stand."""
+    """By colour and row: where the first cell stands, how many are computed, and where the neighbours of the first stand;
+    which part is uniform (none yet)."""
     for row in prange(off.shape[1]):
         lo = span[0, row]
         for c in range(2):
@@ -132,6 +134,7 @@ def fill_strips(off, nbr, par, span, strips):
             strips[c, row, 0], strips[c, row, 1] = off[c, row] + lo, span[1, row] - lo
             for near in range(4):
                 strips[c, row, 2 + near] = off[o, nbr[near, row]] + lo
+            strips[c, row, 8], strips[c, row, 9] = 0, 0
             side = (par[row] + c) & 1
             strips[c, row, 6], strips[c, row, 7] = off[o, row] + lo - 1 + side, off[o, row] + lo + side
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstick.kernels import rows_coarsen, rows_layout, rows_pack, rows_watch
+from unstick.kernels import rows_coarsen, rows_layout, rows_pack, rows_strips, rows_watch
 from unstick.problem import Array, Stencil
 from unstick.solvers.memory import zeros
 
 LIGHT_ROWS = 128  # fewer than these are coarsened on one thread
-SHORT = 32  # cells of a mean row below which it is quicker to compute some zeros than to take what is left over one by one
 BLOCK = 1024  # cells in a block: the unit of parallel work and of partial sums
 
 
@@ -30,7 +29,7 @@ class Layout:
     span: Array  # of each row: first m, one past the last computed m, one past the last cell's m
     child: Array
     strips: Array  # the same by colour and row, as the inner loops need it (kernels/rows.py)
-    blocks: Array
+    blocks: Array  # first row, one past the last, and whether most of its strips are uniform in part (kernels/rows_strips.py)
     place: Array  # (i, j, first m, number of m) of each row
     begin: Array  # first row of each level, and the end
     cut: Array  # first block of each level, and the end
@@ -105,20 +104,18 @@ def lay_out(k0: Array, k1: Array, box: tuple[int, int, int]) -> Layout:
         np.zeros((4, count + 1), dtype=np.int64),
     )
     off = np.zeros((2, count + 1), dtype=np.int64)
-    short = (k1 - k0).sum() <= SHORT * begin[1]
     for level, (first, last) in enumerate(ranges):
         fine = numbers[max(level - 1, 0)]
-        step = rows_layout.STEP if level > 0 or short else 1
-        rows_layout.fill_rows(first, last, numbers[level], fine, nbr, par, span, child, place, null, level > 0, step)
+        rows_layout.fill_rows(first, last, numbers[level], fine, nbr, par, span, child, place, null, level > 0)
     off[:, null] = 1  # the shared row of zeros stands in front
-    width = longest + 4 * rows_layout.STEP
+    width = longest + 4 * rows_strips.STEP
     start = [width]
     for level in range(levels):
         up = (begin[level + 1], begin[level + 2]) if level + 1 < levels else (0, 0)
         start.append(int(rows_layout.fill_offsets(begin[level], begin[level + 1], *up, nbr, span, child, off, start[-1], null)))
-    strips = np.empty((2, count + 1, 8), dtype=np.uint32)
+    strips = np.empty((2, count + 1, rows_strips.COLUMNS), dtype=np.uint32)
     rows_layout.fill_strips(off, nbr, par, span, strips)
-    blocks, cut = np.zeros((count + 1, 2), dtype=np.int64), [0]
+    blocks, cut = np.zeros((count + 1, 3), dtype=np.int64), [0]
     for level in range(levels):
         cut.append(int(rows_layout.fill_blocks(begin[level], begin[level + 1], span, BLOCK, blocks, cut[-1])))
     return Layout(
@@ -182,6 +179,7 @@ def pack_system(layout: Layout, A: Stencil, b: Array, contact: Array, mean: floa
         rows_pack.pack(box, strips, factor, layout.off, layout.par, layout.place, *rows)
     touching = np.zeros(layout.storage, dtype=np.uint8)
     rows_pack.pack_mask(planes(contact.view(np.uint8)), touching, layout.off, layout.par, layout.place, *rows)
+    rows_strips.find_uniform(touching, wx, wy, wz, e, layout.strips, layout.blocks, 0, int(layout.cut[1]), rows_strips.LEAST)
     return Fine(wx, wy, wz, e, g, p, d, touching)
 
 

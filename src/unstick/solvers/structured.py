@@ -103,7 +103,7 @@ class Run:
 
     def sweep(self, level: int, p: Array, g: Array, colours: tuple[int, ...]) -> None:
         for c in colours:
-            rows_contact.project_relax(c, p, g, self.fine.contact, *self.matrix(p), *self.tables(), *self.blocks(level))
+            rows_contact.project_relax(c, p, g, self.fine.contact, *self.matrix(p), self.layout.strips, *self.blocks(level))
         self.ledger.spend("sweeps", 0.5 * len(colours) * self.nnz[level])
 
     def sweep_locally(self, p: Array, g: Array) -> bool:
@@ -115,7 +115,7 @@ class Run:
         last = int(layout.cut[1])
         wrong = np.flatnonzero(self.levels.part[:last, 0] > self.goal)
         chosen = np.zeros(len(layout.par), dtype=bool)
-        for begin, end in layout.blocks[wrong]:
+        for begin, end in layout.blocks[wrong, :2]:
             chosen[begin:end] = True
         for _ in range(LOCAL_RINGS):
             chosen[layout.nbr[:, chosen]] = True
@@ -124,10 +124,10 @@ class Run:
         share = 2 * layout.place[3, rows].sum() / max(int(layout.cells[0]), 1)
         if LOCAL_SWEEPS * share > LOCAL_UNITS:
             return False
-        blocks = np.stack([rows, rows + 1], axis=1)
+        blocks = np.stack([rows, rows + 1, np.zeros_like(rows)], axis=1)
         for _ in range(LOCAL_SWEEPS):
             for c in (RED, BLACK):
-                rows_contact.project_relax(c, p, g, self.fine.contact, *self.matrix(p), *self.tables(), blocks, 0, len(rows))
+                rows_contact.project_relax(c, p, g, self.fine.contact, *self.matrix(p), layout.strips, blocks, 0, len(rows))
         self.ledger.spend("sweeps", LOCAL_SWEEPS * share * self.nnz[0])
         return True
 
@@ -143,7 +143,7 @@ class Run:
             self.wide[0] if self.wide is not None and level == 0 else self.levels.f,
             self.levels.inv,
             self.levels.flag,
-            *self.tables(),
+            self.layout.strips,
             *self.blocks(level),
             self.layout.width,
             part,
@@ -370,7 +370,7 @@ def mend(run: Run, look: Look) -> tuple[Look, bool]:
 
 def write_slack(run: Run) -> None:
     """fine.d = A p - g on all rows, in scaled units."""
-    rows_contact.slack(run.fine.d, run.fine.p, run.fine.g, *run.double(), *run.tables(), *run.blocks(0))
+    rows_contact.slack(run.fine.d, run.fine.p, run.fine.g, *run.double(), run.layout.strips, *run.blocks(0))
 
 
 def count_entries(layout: Layout, finest: int) -> Array:
