@@ -22,7 +22,6 @@ PER_CELL = 210  # of the whole grid, margin included: fields, masks, and their t
 PER_LIQUID = 430  # cell with liquid: rows of the pressure system and its hierarchy
 PER_PARTICLE = 25
 PER_AFFINE = 125  # more for a particle that carries an affine velocity
-PER_GAS = 150  # cell of a gas: what it carries, and its advection
 COARSE = 48  # cells along the longest side of the grid on which the liquid is counted
 
 
@@ -34,13 +33,11 @@ class Need:
     liquid: float  # cells
     particles: float
     affine: bool
-    gas: bool = False
 
     @property
     def bytes(self) -> float:
         each = PER_PARTICLE + (PER_AFFINE if self.affine else 0)
-        rows = PER_LIQUID + (PER_GAS if self.gas else 0)
-        return BASE + PER_CELL * self.cells + rows * self.liquid + each * self.particles
+        return BASE + PER_CELL * self.cells + PER_LIQUID * self.liquid + each * self.particles
 
 
 def need(scene: Scene, frames: int | None = None) -> Need:
@@ -51,8 +48,8 @@ def need(scene: Scene, frames: int | None = None) -> Need:
 
 def _need(scene: Scene, domain: Grid, share: float) -> Need:
     liquid = share * math.prod(domain.shape)
-    if scene.smoke is not None:
-        return Need(float(math.prod(with_margin(domain).shape)), liquid, 0.0, False, gas=True)
+    if scene.smoke is not None:  # less for the rows, whose walls stick, and more for what the gas carries: the same together
+        return Need(float(math.prod(with_margin(domain).shape)), liquid, 0.0, False)
     particles = liquid * scene.numerics.particles_per_axis**domain.dimension
     return Need(float(math.prod(with_margin(domain).shape)), liquid, particles, make_transfer(scene.numerics).affine)
 
