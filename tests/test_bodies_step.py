@@ -167,7 +167,8 @@ def test_frames_hold_the_bodies_where_they_are(tmp_path: Path):
     simulation.run(2)
     for frame in (0, 2):
         found = read_frame(tmp_path, frame)
-        assert found.solid_phi[M + 8, M + 5, 0] < 0
+        assert found.solid_phi[M + 8, M + 5, 0] < 0 and found.bodies.phi[M + 8, M + 5, 0] < 0 < found.bodies.phi[M + 1, M + 1, 0]
+    assert found.bodies.position[0, :2] == pytest.approx(simulation.last_report.bodies["brick"]["position"])
     assert found.solid_phi == pytest.approx(np.asarray(simulation.walls_at(0.0).solid_phi, dtype=np.float32))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import zipfile
 from dataclasses import dataclass
@@ -15,12 +16,22 @@ from unstick.grid import Array, Grid
 from unstick.record.files import save_arrays
 
 if TYPE_CHECKING:
+    from unstick.liquid.bodies import Immersed
     from unstick.liquid.simulation import Simulation
     from unstick.liquid.state import State
 
 AROUND = 4  # cells kept around the liquid; pictures look no farther
 CLEAR = 1e-4  # smoke, and kelvins, that no picture shows
 MOST_PARTICLES = 100_000  # written per frame in 3D, where pictures show the surface; all of them in 2D
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BodyFrame:
+    """Bodies that move with the liquid; x = position + rotation @ x0 for points x0 in a body's own coordinates."""
+
+    position: Array  # (n, 3)
+    rotation: Array  # (n, 3, 3)
+    phi: Array  # distance to the nearest at nodes, capped a few cells away
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +49,7 @@ class FrameData:
     solid_phi: Array  # at nodes, positive outside the solid
     density: Array | None = None  # of smoke, at cell centres; in a frame of a gas, which has no particles and no surface
     excess: Array | None = None  # K above ambient
+    bodies: BodyFrame | None = None
 
 
 def frame_path(directory: Path, frame: int) -> Path:
@@ -69,6 +81,9 @@ class FrameRecorder:
             arrays["solid_phi"] = solid
         elif not solid_path(self.directory).exists():
             save_arrays(solid_path(self.directory), {"solid_phi": solid})
+        if simulation.scene.has_bodies:
+            assert simulation.bodies is not None
+            arrays |= _body_arrays(simulation.bodies.placed(state), state.grid)
         save_arrays(frame_path(self.directory, state.frame), arrays)
 
     def close(self) -> None:
@@ -119,6 +134,26 @@ def _head(state: State, box: list[tuple[int, int]]) -> dict[str, Array]:
     }
 
 
+def _body_arrays(there: Immersed, grid: Grid) -> dict[str, Array]:
+    """Poses, and the distance in the box in which pictures need it."""
+    phi = functools.reduce(np.minimum, there.phi)
+    box = filled_box(phi < 0)
+    return {
+        "body_position": np.array([pose.shift for pose in there.poses]),
+        "body_rotation": np.array([pose.rotation for pose in there.poses]),
+        "body_box": np.asarray(box, dtype=np.int64),
+        "body_phi": phi[tuple(slice(low, high) for low, high in box)].astype(np.float32),
+    }
+
+
+def _bodies(arrays: dict[str, Array], grid: Grid) -> BodyFrame | None:
+    if "body_phi" not in arrays:
+        return None
+    phi = np.full(grid.node_shape3, np.float32(AROUND * grid.spacing))
+    phi[tuple(slice(int(low), int(high)) for low, high in arrays["body_box"])] = arrays["body_phi"]
+    return BodyFrame(arrays["body_position"], arrays["body_rotation"], phi)
+
+
 def filled_box(filled: Array, around: int = AROUND) -> list[tuple[int, int]]:
     """First and last index along each axis of the cells that are marked, and some more on each side."""
     box = []
@@ -153,6 +188,7 @@ def read_frame(directory: Path, frame: int) -> FrameData:
             p,
             arrays["detached"],
             solid.reshape(grid.node_shape3),
+            bodies=_bodies(arrays, grid),
         )
     except (KeyError, ValueError) as error:
         raise InvalidSystem(f"{path} is no frame of unstick ({error}); `unstick run ... --resume` writes it again") from None
@@ -165,7 +201,8 @@ def _gas_frame(directory: Path, arrays: dict[str, Array], grid: Grid, inside: tu
     density[inside], excess[inside] = arrays["density"], arrays["excess"]
     full, p = np.full(grid.shape3, np.float32(-grid.spacing)), np.zeros(grid.shape3, dtype=np.float32)
     frame, time = int(arrays["frame"]), float(arrays["time"])
-    return FrameData(frame, time, grid, nothing.reshape(0, 3), nothing, full, p, nothing, solid.reshape(grid.node_shape3), density, excess)
+    walls, bodies = solid.reshape(grid.node_shape3), _bodies(arrays, grid)
+    return FrameData(frame, time, grid, nothing.reshape(0, 3), nothing, full, p, nothing, walls, density, excess, bodies)
 
 
 def _load(path: Path) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from unstick.grid import Array
 WATER = ((8, 29, 88), (34, 84, 160), (29, 135, 192), (52, 172, 196), (110, 200, 187), (178, 226, 180), (226, 243, 178))
 # Suction, nothing, pressure: the middle is dark enough to be seen on white.
 BOTH = ((122, 1, 119), (197, 27, 138), (239, 120, 165), (205, 208, 216), (107, 174, 214), (33, 113, 181), (8, 48, 107))
+WOOD = (228, 180, 120)  # bodies that move with the liquid
 ORANGE = (242, 128, 20)
 STEPS = 256
 

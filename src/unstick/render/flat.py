@@ -9,7 +9,7 @@ from scipy import ndimage
 
 from unstick.grid import Array
 from unstick.record.frames import FrameData
-from unstick.render.colours import ORANGE, Scale
+from unstick.render.colours import ORANGE, WOOD, Scale
 from unstick.render.raster import F32, Window, coverage, discs, line, over, spread
 
 WHITE, GREY, INK, RIM, SHORE = (255, 255, 255), (222, 222, 219), (58, 60, 64), (150, 150, 150), (10, 38, 84)
@@ -58,6 +58,9 @@ class FlatPainter:
         walls = self._walls(frame)
         over(picture, WHITE, walls.beyond)
         over(picture, GREY, walls.filled)
+        if frame.bodies is not None:
+            origin = frame.grid.origin[0], frame.grid.origin[1]
+            over(picture, WOOD, coverage(self.window.sample(frame.bodies.phi[:, :, 0], origin, frame.grid.spacing)))
         over(picture, RIM, walls.rim)
         over(picture, INK, walls.edge)
         self._marks(picture, frame, walls.broad)

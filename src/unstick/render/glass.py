@@ -12,6 +12,7 @@ from scipy import ndimage
 from unstick.grid import Array, Grid
 from unstick.liquid.state import MARGIN
 from unstick.record.frames import FrameData
+from unstick.render.colours import WOOD
 from unstick.render.extras import need
 
 CENTRE, NODE = (0.5, 0.5, 0.5), (0.0, 0.0, 0.0)
@@ -28,24 +29,30 @@ class Tint:
 
 GLASS = Tint((150, 168, 182), 0.04, 0.55)
 BODY = Tint((168, 170, 174), 0.34, 0.95)
+WOODEN = Tint(WOOD, 0.96, 1.0)
 EDGE = (150, 158, 166)
 SHINE = {
     "smooth_shading": True, "specular": 0.8, "specular_power": 70, "ambient": 0.48, "diffuse": 0.58, "render": False, "reset_camera": False,
 }  # fmt: skip
 
 
+TINTS = {"glass": GLASS, "bodies": BODY, "wood": WOODEN}
+
+
 def add_vessel(plotter: Any, frame: FrameData) -> None:
     """The walls: the domain's sides as a box of glass where the liquid can reach them, a vessel as glass, and bodies denser."""
-    for name in ("box", "lines", "glass", "bodies"):
+    for name in ("box", "lines", "glass", "bodies", "wood"):
         plotter.remove_actor(name, render=False)
     if touches_sides(frame):
         add_box(plotter, domain_sides(frame.grid))
         parts = {"bodies": contour(bodies_in_box(frame), frame, NODE)}
     else:
-        parts = vessel_and_bodies(contour(-frame.solid_phi, frame, NODE))
+        parts = vessel_and_bodies(contour(-standing(frame), frame, NODE))
+    if frame.bodies is not None:
+        parts["wood"] = contour(-frame.bodies.phi, frame, NODE)
     for name, part in parts.items():
         if part.n_points:
-            add_clear(plotter, name, part, GLASS if name == "glass" else BODY)
+            add_clear(plotter, name, part, TINTS[name])
 
 
 def add_clear(plotter: Any, name: str, mesh: Any, tint: Tint) -> None:
@@ -85,7 +92,15 @@ def bodies_in_box(frame: FrameData) -> Array:
     sides = domain_sides(grid)
     for axis, x in enumerate(grid.points(grid.node_shape, NODE)):
         within = np.minimum(within, np.minimum(x - sides[0, axis], sides[1, axis] - x))
-    return np.asarray(np.minimum(-frame.solid_phi, within - 0.3 * grid.spacing))
+    return np.asarray(np.minimum(-standing(frame), within - 0.3 * grid.spacing))
+
+
+def standing(frame: FrameData) -> Array:
+    """Distance to the walls, but for bodies that move with the liquid."""
+    if frame.bodies is None:
+        return frame.solid_phi
+    far = np.float32(4.0 * frame.grid.spacing)
+    return np.where(frame.bodies.phi <= frame.solid_phi + np.float32(1e-3 * frame.grid.spacing), far, frame.solid_phi)
 
 
 def vessel_and_bodies(mesh: Any) -> dict[str, Any]:

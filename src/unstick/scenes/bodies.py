@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from unstick.bodies.parts import Control, Drive, Joint, Mjcf, RigidBody, Signal
-from unstick.geometry.shapes import Box, Translate
+from unstick.geometry.shapes import Box, Capsule, Plane, Sphere
 from unstick.geometry.surfaces import Surface
 from unstick.geometry.triangles import Hare
 from unstick.liquid.scene import Body, Inflow, Scene, Solid
@@ -82,21 +82,22 @@ def plank(resolution: int = 256, density: float = 600.0) -> Scene:
 
 def ladle_coupled(resolution: int = 96, dimension: int = 3) -> Scene:
     """The ladle as a body that is pulled up and tilted by springs: it feels the water that it lifts."""
-    scene = ladle(resolution, dimension)
-    bowl, spoon = scene.solids
-    d = dimension
-    cup = _point(d, 0.5, 0.27)
+    scene, d = ladle(resolution, dimension), dimension
+    bowl = scene.solids[0]
+    # In the body's own coordinates, about the middle of the cup. The handle is shorter than the other ladle's, which goes through the
+    # ceiling: a body would hit it.
+    cup = (Sphere((0.0,) * d, 0.15) - Sphere((0.0,) * d, 0.11)) & Plane((0.0,) * d, (0.0, 1.0, 0.0)[:d])
+    handle = Capsule((0.13, 0.0, 0.0)[:d], (0.18, 0.24, 0.0)[:d], 0.025)
     # As stiff as a hand: about 6 swings a second, well damped, whatever is in the ladle.
     lift, tilt = (11e3, 560.0), (260.0, 13.0)
     if d == 2:
         lift, tilt = (96e3, 4800.0), (4800.0, 240.0)
     times = (0.1, 1.2, 1.5, 2.4)
-    rise = Signal(times=times, values=(0.0, 0.5, 0.5, 0.5))
+    rise = Signal(times=times, values=(0.0, 0.43, 0.43, 0.43))
     pour = Signal(times=times, values=(0.0, 0.0, 0.0, math.radians(100.0)))
     slide = Joint(kind="slide", axis=(0.0, 1.0, 0.0), damping=lift[1], drive=Drive(kind="position", gain=lift[0], signal=rise))
     hinge = Joint(kind="hinge", damping=tilt[1], drive=Drive(kind="position", gain=tilt[0], signal=pour))
-    shape = Translate(spoon.shape, tuple(-c for c in cup))
-    body = RigidBody(name="ladle", shape=shape, density=1000.0, position=cup, joints=(slide, hinge))
+    body = RigidBody(name="ladle", shape=cup | handle, density=1000.0, position=_point(d, 0.5, 0.27), joints=(slide, hinge))
     return Scene(name="", grid=scene.grid, liquid=scene.liquid, solids=(bowl,), bodies=(body,), frames=scene.frames)
 
 
