@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,12 +41,16 @@ def warm_up(console: Console) -> tuple[float, int]:
     ]
     weights = {"default": 20.0, "fas-mg": 6.0, "pi-pcg": 3.0}  # what compiles first compiles for the others
     total = sum(weights.get(name, 1.0) for name in names) + 2.0 * len(names)
-    with Meter(console).steps(total + 60.0, "compiling") as step:
+    with Meter(console).steps(total + 75.0, "compiling") as step:
         for transfer, surface in STEPS:
             step(f"a step, {transfer}, {surface}", 15.0)
             for scene in ("circle", "sphere"):
                 simulation = Simulation(SCENES[scene](resolution=12, transfer=transfer, surface=surface))
                 simulation.run(frames=2)
+        step("a step of a gas", 15.0)
+        gas = SCENES["plume"](resolution=12)
+        assert gas.smoke is not None
+        Simulation(replace(gas, smoke=replace(gas.smoke, advection="maccormack"))).run(frames=2)
         built = {title: build() for title, build in builders}
         for name in names:
             for title, system in built.items():
