@@ -13,9 +13,13 @@ from unstick.pressure.project import project
 from unstick.pressure.projection import Flow
 from unstick.pressure.splitting.accelerate import Anderson, Nesterov, OverRelaxation, Plain
 from unstick.pressure.splitting.flags import cell_flags, flags_system, open_faces
+from unstick.pressure.splitting.inners import INNERS
+from unstick.pressure.splitting.multigrid import OnRows
 from unstick.pressure.splitting.outer import Angle, Penalty, best_penalty
 from unstick.pressure.splitting.walls import Parts, Rows, Setting, letting_go, list_parts, with_free_parts, without_walls
 from unstick.problem import AIR, LIQUID, SOLID, Stencil
+from unstick.result import Status
+from unstick.solvers.ledger import Ledger
 
 SETTINGS = [
     ({"round_walls": True, "shape": (11, 12)}, "fractions"),
@@ -201,3 +205,21 @@ def test_the_best_penalty_is_the_best(sine: float) -> None:
     assert factor(best) <= min(factor(best * s) for s in (0.5, 0.8, 1.25, 2.0))
     assert factor(best) < 1.0 - 0.7 * sine
     assert factor(1e12) == pytest.approx(np.sqrt(1.0 - sine**2), abs=1e-6)  # as published: cos(theta)
+
+
+@pytest.mark.parametrize("shape", [(44, 44), (14, 16, 15)])
+def test_multigrid_inside_solves_one_right_hand_side_after_another(shape: tuple[int, ...]) -> None:
+    """On liquid rows: more than a few hundred of them. Each solve starts afresh, though they share their tables."""
+    setting = Setting.of(flow(shape, round_walls=True, surface=0.7), "fractions")
+    rows = Rows.of(setting.stencil)
+    problem = rows.problem(without_walls(setting, rows), setting.coupling)
+    solve = INNERS["mgpcg"].prepare(problem, Ledger(problem.A.nnz))
+    assert isinstance(solve, OnRows)
+    rng = np.random.default_rng(8)
+    for goal in (1e-2, 1e-6, 1e-10):
+        for r in (rng.standard_normal(len(rows.index)), np.eye(1, len(rows.index), 5)[0], 1e-7 * rng.random(len(rows.index))):
+            found = solve(r, goal * np.abs(r).max(), 100)
+            assert found.status is Status.CONVERGED
+            np.testing.assert_allclose(found.residual, r - problem.A @ found.x, atol=1e-12 * np.abs(r).max())
+            assert np.abs(found.residual).max() == found.norm <= goal * np.abs(r).max()
+            assert found.iterations <= 25

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from unstick.kernels import csr
 from unstick.kernels.reduce import max_abs
-from unstick.problem import Array
+from unstick.problem import Array, Stencil
 from unstick.result import Status
 from unstick.solvers.compact import Lattice
 from unstick.solvers.krylov import FreeRows, conjugate_gradients, csr_arrays
@@ -38,6 +38,7 @@ class FreeProblem:
     A: sp.csr_array  # sorted indices, rows in C order of their cells
     lattice: Lattice  # where the rows stand
     coupling: float  # dt / (density h^2)
+    stencil: Stencil | None = None  # the same matrix on the lattice's box, where it is at hand
 
 
 @dataclass(frozen=True, slots=True, eq=False)

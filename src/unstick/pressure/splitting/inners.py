@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from unstick.pressure.splitting.fast import FastInner
 from unstick.pressure.splitting.inner import CholeskyInner, Inner, MethodInner
-from unstick.solvers.multigrid.linear import Multigrid, MultigridCG
+from unstick.pressure.splitting.multigrid import RowsInner
+from unstick.solvers.multigrid.linear import Multigrid
 
 INNERS: dict[str, Inner] = {
     "pcg": CholeskyInner(),
     "mg": MethodInner("mg", Multigrid()),
-    "mgpcg": MethodInner("mgpcg", MultigridCG()),
+    "mgpcg": RowsInner(),
     "fft": FastInner(),
 }

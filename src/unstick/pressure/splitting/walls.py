@@ -120,7 +120,7 @@ class Rows:
 
     def problem(self, A: Stencil, coupling: float) -> FreeProblem:
         matrix: sp.csr_array = A.to_csr(self.number >= 0)
-        return FreeProblem(matrix, self.lattice, coupling)
+        return FreeProblem(matrix, self.lattice, coupling, A)
 
 
 def without_walls(setting: Setting, rows: Rows) -> Stencil:
