@@ -84,10 +84,8 @@ def divergences(name: str, cells: int, frames: int, **options: Any) -> Iterator[
     report = last_report(simulation)
     words = "".join(f", {key} {value}".lower() for key, value in options.items() if key != "dimension")
     what = f"{name} {scene.grid.dimension}D at {cells}{words}, {frames} frames"
-    yield Figure(f"{what}: |divergence| h / speed, worst cell of all steps", max(watch.worst), MOST_DIVERGENCE)
-    yield Figure(
-        f"{what}: |in the gas + left - released| / released", abs(report.smoke + report.left - report.released) / report.released, 1e-9
-    )
+    yield Figure(f"{what}: divergence x h / speed, worst cell of all steps", max(watch.worst), MOST_DIVERGENCE)
+    yield Figure(f"{what}: smoke unaccounted for / released", abs(report.smoke + report.left - report.released) / report.released, 1e-9)
     yield Figure(f"{what}: density beyond 0 and 1", max(-least, most - 1.0), 0.0)
 
 
