@@ -36,6 +36,7 @@ AGAINST_ORIGPS = 1.5  # and how much longer than OrigPS it may take
 ACCELERATED: dict[str, tuple[str, dict[str, Any]]] = {
     "IOPDivSep, over-relaxation": ("IOPDivSep", {"accelerate": "over-relaxation"}),
     "IOPDivSep, Anderson": ("IOPDivSep", {"accelerate": "anderson"}),
+    "IOPDivSep, Anderson, mgpcg inside": ("IOPDivSep", {"accelerate": "anderson", "inner": "mgpcg"}),
     "ADMMVelSep, over-relaxation": ("ADMMVelSep", {"accelerate": "over-relaxation"}),
     "ADMMVelSep, adaptive": ("ADMMVelSep", {"accelerate": "adaptive"}),
     "ADMMVelSep, Anderson": ("ADMMVelSep", {"accelerate": "anderson"}),
