@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
+from unstick.kernels.reduce_rows import dot
 from unstick.kernels.rows_cycle import aim, inner, k_cycle, keep_free, multiply, put, walk
 from unstick.kernels.rows_watch import would_change
 
@@ -131,18 +132,7 @@ def against(S, begin, z):
     for chunk in prange(chunks):
         first, last = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
         for a in range(count):
-            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-            m = first
-            while m + 3 < last:
-                s0 += S[a, m] * z[begin + m]
-                s1 += S[a, m + 1] * z[begin + m + 1]
-                s2 += S[a, m + 2] * z[begin + m + 2]
-                s3 += S[a, m + 3] * z[begin + m + 3]
-                m += 4
-            while m < last:
-                s0 += S[a, m] * z[begin + m]
-                m += 1
-            part[chunk, a] = (s0 + s1) + (s2 + s3)
+            part[chunk, a] = dot(S[a], U(first), z, U(begin + first), last - first)
     out = np.zeros(count)
     for chunk in range(chunks):
         for a in range(count):
@@ -199,8 +189,8 @@ def coupled_gradients(
     for steps in range(limit):
         if deflated and (steps == 0 or stale == RESTART):
             # Twice: the images are known in single precision, and what they leave along a stiff direction no step would reduce.
-            start_deflated(v, res, work.inv, deflation, term)
-            start_deflated(v, res, work.inv, deflation, term)
+            for _ in range(2 if res.itemsize > work.f.itemsize else 1):
+                start_deflated(v, res, work.inv, deflation, term)
             curvature = 0.0
         if res.itemsize > work.f.itemsize:
             put(work.f, res, 0, grids)

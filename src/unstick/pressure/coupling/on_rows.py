@@ -39,16 +39,29 @@ from unstick.pressure.coupling.pockets import Closed
 from unstick.problem import Stencil
 from unstick.result import Status
 from unstick.solvers.ledger import Ledger
+from unstick.solvers.memory import zeros
 from unstick.solvers.pins import Pins
 from unstick.solvers.rows import Layout, contact_cells, lay_out, make_levels, pack_guess, pack_system, scan, unpack
-from unstick.solvers.structured import DOUBLE_FLOOR, FINEST, GIVE_UP, SINGLE_FLOOR, Ending, Look, Run, Tuning, count_entries, nested_guess
+from unstick.solvers.structured import (
+    DOUBLE_FLOOR,
+    FINEST,
+    GIVE_UP,
+    SINGLE_FLOOR,
+    Ending,
+    Look,
+    Run,
+    Tuning,
+    count_entries,
+    nested_guess,
+    write_slack,
+)
 
 RED, BLACK = 0, 1
 MOST, STORED = 48, 50_000_000  # deflated directions at most, and numbers that they may store; the stiffest come first
-LEAST = 0.3  # such a ratio, below which a direction is not worth deflating
+LEAST, WORTH = 0.3, 0.7  # such a ratio, estimated and found, below which a direction is not worth deflating
 HOLDS, HALF = 4, 0.5  # how often clipped cells are held within a step, and the step length that needs none of it
 DEPENDENT = 1e-5
-STIFF = 30.0  # ratio of the term to the plain matrix from which single precision is not trusted
+STIFF = 200.0  # ratio of the term to the plain matrix from which single precision is not trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,7 @@ class Solved:
     """p on the box of rows, in pascal."""
 
     p: Array
+    slack: Array  # in 1/s
     ended: Ending
     ledger: Ledger
     unit_b: float
@@ -83,6 +97,7 @@ class CoupledRun:
     columns: Array  # (k, listed cells): the combinations of the columns of F that are deflated
     deflation: Deflation
     built: bool = False
+    chosen: bool = False  # the directions worth deflating are known
     held: bool = False  # cells were held that the coarse matrices know nothing of
 
     def level0(self) -> slice:
@@ -144,8 +159,12 @@ class CoupledRun:
         single, work = run.parts()
         grids = run.grids()
         count, n = len(self.columns), at.stop - at.start
-        if self.deflation.W.shape[0] != count:
-            W, S = np.zeros((count, n), dtype=np.float32), np.zeros((count, n), dtype=np.float32)
+        if self.chosen:
+            W, S = self.deflation.W, self.deflation.S
+            W *= levels.inv[at] != 0
+            count = len(W)
+        else:
+            W, S = (zeros(count * n, np.float32).reshape(count, n) for _ in range(2))
             saved = work.f[at].copy()
             for k in range(count):
                 work.f[at] = 0.0
@@ -154,9 +173,6 @@ class CoupledRun:
                 W[k] = work.x[at]
             work.f[at] = saved
             run.ledger.spend("setup", 0.4 * count * run.cycle_entries(0))
-        else:
-            W, S = self.deflation.W, self.deflation.S
-            W *= levels.inv[at] != 0
         moved = np.zeros((count, len(term.core)))
         for k in range(count):
             work.d[at] = W[k]
@@ -164,8 +180,12 @@ class CoupledRun:
             S[k] = work.q[at]
             moved[k] = moments(term, work.d)
         run.ledger.spend("setup", count * run.nnz[0])
-        gram = np.stack([against(S, 0, W[k]) for k in range(count)]) + moved @ term.core @ moved.T
-        self.deflation = Deflation(at.start, W, S, moved, inverse_of(gram))
+        plain = np.stack([against(S, 0, W[k]) for k in range(count)])
+        stiff = moved @ term.core @ moved.T
+        if not self.chosen:
+            W, S, moved, plain, stiff = stiffest(W, S, moved, plain, stiff)
+            self.chosen = True
+        self.deflation = Deflation(at.start, W, S, moved, inverse_of(plain + stiff))
         self.built = True
 
     def accept(self, v: Array, goal: float) -> int:
@@ -230,6 +250,24 @@ class CoupledRun:
         self.run.below_is_old = self.held = self.built = False
 
 
+def stiffest(W: Array, S: Array, moved: Array, plain: Array, stiff: Array) -> tuple[Array, Array, Array, Array, Array]:
+    """Of the directions W, those combinations along which the term weighs by the plain matrix's energy: the others cost more than they
+    save."""
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(plain), 1e-300))
+    values, vectors = np.linalg.eigh(scale[:, None] * (0.5 * (plain + plain.T)) * scale)
+    good = values > DEPENDENT
+    root = scale[:, None] * (vectors[:, good] / np.sqrt(values[good]))
+    weights, turned = np.linalg.eigh(root.T @ (0.5 * (stiff + stiff.T)) @ root)
+    worth = np.abs(weights) > WORTH
+    if worth.all() and len(weights) == len(W):
+        return W, S, moved, plain, stiff
+    mix = (root @ turned[:, worth]).T
+    single = mix.astype(np.float32)
+    W, S = np.ascontiguousarray(single @ W), np.ascontiguousarray(single @ S)
+    moved = np.ascontiguousarray(single.astype(np.float64) @ moved)
+    return W, S, moved, mix @ plain @ mix.T, mix @ stiff @ mix.T
+
+
 def inverse_of(gram: Array) -> Array:
     """The inverse of W^T A W on what single precision knows of it: directions that nearly depend on others are left out."""
     scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
@@ -286,9 +324,11 @@ def solve_on_rows(
     if columns.size and stiffness(term) > STIFF:
         run.widen()
     ended = iterate(coupled, options.max_iterations, start is not None, options.on_iteration)
-    p = np.zeros(A.box)
+    p, slack = np.zeros(A.box), np.zeros(A.box)
     unpack(layout, fine.p, p, unit_p)
-    return Solved(p, ended, run.ledger, size.largest)
+    write_slack(run)
+    unpack(layout, fine.d, slack, size.largest)
+    return Solved(p, slack, ended, run.ledger, size.largest)
 
 
 def begin_at(run: Run, start: Array | None, unit_p: float) -> None:

@@ -57,7 +57,7 @@ class Coupled:
             if found is not None:
                 end = found.ended
                 residuals = [r * found.unit_b for r in end.residuals]
-                result = conclude(self, system, b, found.p, end.status, end.steps, end.outer, residuals, notes, found.ledger)
+                result = conclude(self, system, b, found.p, end.status, end.steps, end.outer, residuals, notes, found.ledger, found.slack)
                 if result.status in (Status.CONVERGED, Status.DIVERGED) or self.max_iterations < RESCUE:
                     return result
                 return self.rescue(system, b, contact, closed, result)
@@ -96,12 +96,14 @@ class Coupled:
 
 def conclude(
     solver: Coupled, system: CoupledSystem, b: Array, p: Array, status: Status, steps: int, outer: int, residuals: list[float],
-    notes: tuple[str, ...], ledger: Ledger,
+    notes: tuple[str, ...], ledger: Ledger, slack: Array | None = None,
 ) -> SolveResult:  # fmt: skip
-    """Recompute slack and residual from p, and correct a claim that they do not bear out."""
+    """Slack and residual recomputed from p, and a claim corrected that they do not bear out."""
     assert isinstance(system.A, Stencil)
-    slack = np.where(system.A.rows(), system.apply(p) + b, 0.0)
-    weight = 1.0 if solver.absolute else system.A.diagonal()
+    diagonal = system.A.diagonal()
+    if slack is None:
+        slack = np.where(diagonal > 0.0, system.apply(p) + b, 0.0)
+    weight = 1.0 if solver.absolute else diagonal
     natural = np.where(system.row_contact, np.minimum(weight * p, slack), slack)
     residual = float(np.max(np.abs(natural), initial=0.0))
     goal = solver.tolerance * (1.0 if solver.absolute else float(np.max(np.abs(b), initial=0.0)))
