@@ -35,6 +35,7 @@ BENCHES: dict[str, Bench] = {
     "speed": Bench("nanoseconds per unknown on one and two threads", "speed"),
     "physics": Bench("free fall, still water, waves, a collapsing column, energy, volume, letting go", "physics"),
     "smoke": Bench("divergence of every cell of a gas, what is kept, symmetry, rise, advection; plume and ball in pictures", "smoke"),
+    "coupling": Bench("bodies in water: momentum, rest, Archimedes, added mass, angular momentum, symmetry", "coupling"),
     "step": Bench("microseconds per liquid cell of a time step and its stages, particles included", "step_speed"),
     "memory-run": Bench("peak resident memory of a run", "memory_run"),
     "lai-table-5.1": Bench("construction of the coarse matrix", "coarse"),

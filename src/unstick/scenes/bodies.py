@@ -104,7 +104,7 @@ def ladle_coupled(resolution: int = 96, dimension: int = 3) -> Scene:
 FISH = """<mujoco model="swimmer">
   <compiler angle="radian"/>
   <default>
-    <geom density="970"/>
+    <geom density="950"/>
     <joint axis="0 0 1" damping="0.02" range="-1 1"/>
     <position kp="12"/>
   </default>
