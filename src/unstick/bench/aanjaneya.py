@@ -50,13 +50,16 @@ class Taken:
     converged: bool = True
 
 
-def cut_cells(cells: int, dimension: int, blocks: list[Box], separating: bool = False, timed: bool = False) -> Taken:
-    """Our default, from p = 0."""
+def cut_cells(
+    cells: int, dimension: int, blocks: list[Box], separating: bool = False, timed: bool = False, from_zero: bool = True
+) -> Taken:
+    """Our default, from p = 0 or from its own nested start."""
     system = Coupling.of(flow(cells, dimension, blocks, separating)).system
+    guess = np.zeros(system.shape) if from_zero else None
     found: list[SolveResult] = []
 
     def job() -> None:
-        found.append(Coupled().solve(system, np.zeros(system.shape)))
+        found.append(Coupled().solve(system, guess))
 
     job()
     seconds = cpu_seconds(job) if timed else None
@@ -65,12 +68,12 @@ def cut_cells(cells: int, dimension: int, blocks: list[Box], separating: bool = 
 
 
 def uncoupled(cells: int, dimension: int, blocks: list[Box]) -> Taken:
-    """The linear solve of the same liquid with the bodies as walls at rest."""
+    """The linear solve of the same liquid with the bodies as walls at rest, from its own nested start."""
     system = system_of(replace(flow(cells, dimension, blocks), bodies=None))
     found: list[SolveResult] = []
 
     def job() -> None:
-        found.append(LINEAR_SOLVERS["mgpcg"]().solve(system, np.zeros(system.shape)))
+        found.append(LINEAR_SOLVERS["mgpcg"]().solve(system))
 
     job()
     result = found[-1]
@@ -94,7 +97,7 @@ def table_2(options: Options) -> Report:
 def _table(name: str, scene: str, options: Options) -> Report:
     tables, failures = [], []
     sizes = options.sizes_or(PUBLISHED_SIZE)
-    with options.meter.steps(2 * len(sizes) * (len(PUBLISHED) + 3), name) as step:
+    with options.meter.steps(2 * len(sizes) * (len(PUBLISHED) + 4), name) as step:
         for cells in sizes:
             for dimension in (2, 3):
                 table, wrong = _one(scene, cells, dimension, step)
@@ -121,8 +124,9 @@ def _one(scene: str, cells: int, dimension: int, step: Callable[[str], None]) ->
         printed = ITERATIONS[scene][method][dimension - 2]
         rows.append((f"{method}, impulse form", printed, taken[method].iterations, taken[method].seconds, None))
     others: dict[str, Callable[[], Taken]] = {
-        "default": lambda: cut_cells(cells, dimension, blocks, timed=True),
-        "default, separating": lambda: cut_cells(cells, dimension, blocks, separating=True, timed=True),
+        "default, from p = 0": lambda: cut_cells(cells, dimension, blocks, timed=True),
+        "default": lambda: cut_cells(cells, dimension, blocks, timed=True, from_zero=False),
+        "default, separating": lambda: cut_cells(cells, dimension, blocks, separating=True, timed=True, from_zero=False),
         "uncoupled, linear": lambda: uncoupled(cells, dimension, blocks),
     }
     for label, run in others.items():
@@ -144,8 +148,9 @@ def _judge(scene: str, where: str, cells: int, dimension: int, taken: dict[str, 
             if printed is not None and counts[s] > printed:
                 wrong.append(f"{where}: P({s}) needs {counts[s]} iterations, published {printed}")
     default, loose, plain = taken["default"], taken["default, separating"], taken["uncoupled, linear"]
-    if (default.iterations or 0) > DEFAULT_BOUND[scene]:
-        wrong.append(f"{where}: the default needs {default.iterations} iterations, not {DEFAULT_BOUND[scene]}")
+    zero = taken["default, from p = 0"]
+    if (zero.iterations or 0) > DEFAULT_BOUND[scene]:
+        wrong.append(f"{where}: the default needs {zero.iterations} iterations, not {DEFAULT_BOUND[scene]}")
     if loose.work is not None and default.work is not None and loose.work > SEPARATING * default.work:
         wrong.append(f"{where}: separating walls cost {loose.work / default.work:.2f} times the work of sticking ones, not {SEPARATING}")
     if scene == "box lift" and default.seconds and plain.seconds and default.seconds > SECONDS * plain.seconds:
