@@ -35,6 +35,7 @@ TINY: dict[str, tuple[int, ...]] = {
     "lai-fig-6.12": (16,),
     "exact": (),
     "physics": (),
+    "coupling": (),
     "step": (16,),
     "memory-run": (16,),
     "lai-table-6.1": (16,),
