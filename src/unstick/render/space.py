@@ -14,7 +14,7 @@ from unstick.record.frames import FrameData
 from unstick.render.colours import Scale
 from unstick.render.extras import need
 from unstick.render.flat import cell_values
-from unstick.render.glass import CENTRE, NODE, SHINE, Tint, add_vessel, at_points, contour, domain_sides, glance, touches_sides
+from unstick.render.glass import CENTRE, NODE, SHINE, Tint, add_vessel, at_points, contour, domain_sides, glance, standing, touches_sides
 
 HAIR = 0.15  # cells between water and glass, so that they are two surfaces
 SMOOTH, PASS = 30, 0.08  # Taubin's smoothing: rounds off the cells and keeps the volume
@@ -65,7 +65,7 @@ class SpacePainter:
         h, grid = frame.grid.spacing, frame.grid
         gap = HAIR * h
         free = contour(frame.phi, frame, CENTRE)
-        wet = contour(gap - frame.solid_phi, frame, NODE)
+        wet = contour(gap - standing(frame), frame, NODE)  # bodies in the water keep their own colour
         for name, mesh, cut, tint in (("free", free, "walls", FREE), ("wet", wet, "liquid", WET)):
             self._plotter.remove_actor(name, render=False)
             if not mesh.n_points:

@@ -21,6 +21,7 @@ BASE = 300 << 20  # Python, the libraries and the compiled kernels
 PER_CELL = 210  # of the whole grid, margin included: fields, masks, and their temporaries
 PER_LIQUID = 430  # cell with liquid: rows of the pressure system and its hierarchy
 PER_PARTICLE = 25
+PER_BODY_NODE = 9  # of the whole grid, for each body that moves with the liquid: its distance
 PER_AFFINE = 125  # more for a particle that carries an affine velocity
 COARSE = 48  # cells along the longest side of the grid on which the liquid is counted
 
@@ -33,11 +34,13 @@ class Need:
     liquid: float  # cells
     particles: float
     affine: bool
+    bodies: int = 0  # that move with the liquid
 
     @property
     def bytes(self) -> float:
         each = PER_PARTICLE + (PER_AFFINE if self.affine else 0)
-        return BASE + PER_CELL * self.cells + PER_LIQUID * self.liquid + each * self.particles
+        cell = PER_CELL + PER_BODY_NODE * self.bodies
+        return BASE + cell * self.cells + PER_LIQUID * self.liquid + each * self.particles
 
 
 def need(scene: Scene, frames: int | None = None) -> Need:
@@ -51,7 +54,12 @@ def _need(scene: Scene, domain: Grid, share: float) -> Need:
     if scene.smoke is not None:  # less for the rows, whose walls stick, and more for what the gas carries: the same together
         return Need(float(math.prod(with_margin(domain).shape)), liquid, 0.0, False)
     particles = liquid * scene.numerics.particles_per_axis**domain.dimension
-    return Need(float(math.prod(with_margin(domain).shape)), liquid, particles, make_transfer(scene.numerics).affine)
+    return Need(float(math.prod(with_margin(domain).shape)), liquid, particles, make_transfer(scene.numerics).affine, bodies_of(scene))
+
+
+def bodies_of(scene: Scene) -> int:
+    """About how many: a MuJoCo model is not read for this."""
+    return len(scene.bodies) + (4 if scene.mjcf is not None else 0)
 
 
 def liquid_share(scene: Scene, seconds: float) -> float:
