@@ -35,7 +35,7 @@ REFINEMENTS = 4  # of an exact solve, each of which leaves rounding behind
 EQUAL = 1e-10  # relative: what differs by less is equal
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)  # factors of lengths that an FFT likes; else the matrix of the transform is faster
 LONGEST_DENSE = 256
-PIECE = 1 << 18  # multiplications
+PIECE, WIDTH = 1 << 18, 32  # multiplications, and columns, of a piece
 ENDS = {CLOSED: 0.0, CENTRE: 1.0, FACE: 2.0}
 
 
@@ -81,14 +81,15 @@ class Axis:
         if found is not None and n >= 3:
             kind, number, shift = found
             m = n + 1 if number == 1 else n
+            values = 2.0 * (1.0 - np.cos(np.pi * (np.arange(n) + shift) / m))
             if _smooth(m) or n > LONGEST_DENSE:
-                return cls(2.0 * (1.0 - np.cos(np.pi * (np.arange(n) + shift) / m)), kind, number)
+                return cls(values, kind, number)
+            transform: Callable[..., Array] = getattr(scipy.fft, kind)
+            return cls(values, vectors=transform(np.eye(n), number, axis=0, norm="ortho").T)
         diagonal = np.full(n, 2.0)
         diagonal[0] += first - 1.0
         diagonal[-1] += last - 1.0
         values, vectors = scipy.linalg.eigh_tridiagonal(diagonal, np.full(n - 1, -1.0))
-        if first == 0.0 == last:
-            values[0] = 0.0
         return cls(values, vectors=vectors)
 
     def single(self) -> Axis:
@@ -116,20 +117,22 @@ class Axis:
 def _pieces(matrix: Array, x: Array) -> Array:
     """matrix @ x, in pieces so small that the BLAS takes them on one thread: waiting for others costs more on a busy machine."""
     out = np.empty_like(x)
-    width = max(4, PIECE // matrix.size)
-    for start in range(0, x.shape[1], width):
-        part = slice(start, start + width)
-        out[:, part] = matrix @ x[:, part]
+    rows = max(8, PIECE // (matrix.shape[0] * WIDTH))
+    for start in range(0, x.shape[1], WIDTH):
+        columns = slice(start, start + WIDTH)
+        part = np.ascontiguousarray(x[:, columns])
+        for first in range(0, matrix.shape[0], rows):
+            out[first : first + rows, columns] = matrix[first : first + rows] @ part
     return out
 
 
 def _planes(matrix: Array, x: Array) -> Array:
     """The same along the middle axis."""
+    if x.shape[2] == 1:
+        return _pieces(matrix, x[:, :, 0].T).T[:, :, None]
     out = np.empty_like(x)
-    width = max(4, PIECE // matrix.size)
-    for start in range(0, x.shape[2], width):
-        part = slice(start, start + width)
-        out[:, :, part] = np.matmul(matrix, x[:, :, part])
+    for plane, result in zip(x, out, strict=True):
+        result[...] = _pieces(matrix, plane)
     return out
 
 
