@@ -44,7 +44,7 @@ def nested(problem: Problem, start: Start, reused: ReusedMultigrid, ledger: Ledg
 class PolicyMG(PolicyIteration):
     """Policy iteration with multigrid cycles inside; `inner` lets about one cycle be spent on a control that is still wrong."""
 
-    inner: float = 0.3
+    inner: float = 0.1
     start: Literal["full", "none"] = "full"  # without a guess: the coarse problems' solution, or p = 0
     multigrid: Multigrid = SMOOTHED
     reused: ReusedMultigrid | None = field(default=None, repr=False)  # the run's own: leave it out
