@@ -61,7 +61,7 @@ MOST, STORED = 48, 50_000_000  # deflated directions at most, and numbers that t
 LEAST, WORTH = 0.3, 0.7  # such a ratio, estimated and found, below which a direction is not worth deflating
 HOLDS, HALF = 4, 0.5  # how often clipped cells are held within a step, and the step length that needs none of it
 DEPENDENT = 1e-5
-STIFF = 200.0  # ratio of the term to the plain matrix from which single precision is not trusted
+STIFF = 30.0  # ratio of the term to the plain matrix from which single precision is not trusted
 
 
 @dataclass(frozen=True, slots=True)
