@@ -154,6 +154,9 @@ class CoupledRun:
 
     def build(self, part: Array) -> None:
         """W, its image and W^T A W for the present free cells."""
+        if self.chosen and not len(self.deflation.W):
+            self.built = True  # no direction was stiff: there is nothing to follow the free cells
+            return
         run, term = self.run, self.term
         at, levels = self.level0(), run.levels
         single, work = run.parts()
