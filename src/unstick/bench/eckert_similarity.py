@@ -10,7 +10,7 @@ import numpy as np
 
 from unstick.bench import plots, plots_fields
 from unstick.bench.eckert_flows import Moment, moments
-from unstick.bench.eckert_identical import EVERY, EVERY_TIGHT, FRAMES, HIGH, LOW, METHODS, STICKING, Study, curve, over_frames, study
+from unstick.bench.eckert_identical import EVERY, FRAMES, HIGH, LOW, METHODS, STICKING, Study, curve, over_frames, study
 from unstick.bench.eckert_methods import EXACT, EXACT_STICKING, PRACTICAL, TIGHT, Units, call, make
 from unstick.bench.harness import Cell, Options, Report, Table
 from unstick.bench.published_eckert import (
@@ -83,7 +83,7 @@ def _study(options: Options) -> Study:
 
 def _notes(made: Study) -> tuple[str, ...]:
     return (
-        f"Flows of every {EVERY}th frame of a run whose walls stick; High ({TIGHT.cg:g}, {TIGHT.velocity:g}) at every {EVERY_TIGHT}th.",
+        f"Flows of every {EVERY}th frame of a run whose walls stick. High: {TIGHT.cg:g} inside, {TIGHT.velocity:g} outside.",
         f"Low: epsilon_CG and of velocities {PRACTICAL.cg:g}, of the divergence {PRACTICAL.divergence:g}. Cut cells, PCG inside.",
         f"Differences: largest over open faces beside liquid, in cells per unit of time. {EXACT}: tolerance 1e-10.",
         "The exact answer lets go where p = 0 and the gap opens; hers where the liquid moves away after one solve that sees no walls.",
