@@ -36,6 +36,7 @@ TINY: dict[str, tuple[int, ...]] = {
     "exact": (),
     "physics": (),
     "coupling": (),
+    "smoke": (16,),
     "step": (16,),
     "memory-run": (16,),
     "lai-table-6.1": (16,),
@@ -88,6 +89,7 @@ DRAWN = (
     "eckert-f",
     "eckert-acceleration",
     "aanjaneya-fig-",
+    "smoke",
 )
 
 

@@ -136,24 +136,29 @@ def turned_square(cells: int) -> Iterator[Figure]:
     yield Figure(f"square turned once, {cells} cells: error of cubic / MacCormack's scheme", errors["cubic"] / errors["maccormack"], 0.8)
 
 
-PARTS: dict[str, Callable[[], Iterator[Figure]]] = {
-    "plume, 2D": lambda: divergences("plume", 128, 200),
-    "plume, 3D": lambda: divergences("plume", 48, 60, dimension=3),
-    "plume-ball, 2D, prescribed": lambda: divergences("plume-ball", 128, 200, dimension=2, coupled=False),
-    "plume-ball, 2D": lambda: divergences("plume-ball", 128, 200, dimension=2),
-    "plume-ball, 3D, prescribed": lambda: divergences("plume-ball", 48, 60, coupled=False),
-    "plume-ball, 3D": lambda: divergences("plume-ball", 48, 60),
-    "symmetry": lambda: symmetry(64, 50),
-    "rise": lambda: rising(96, 100),
-    "schemes of advection": lambda: turned_square(64),
-}
+def parts(options: Options) -> dict[str, Callable[[], Iterator[Figure]]]:
+    """By title. `--sizes` are those of 2D and of 3D, `--frames` the steps and frames of all."""
+    flat, deep = (*options.sizes_or(128, 48), *options.sizes_or(128, 48))[:2]
+    long, short = options.frames_or(200), options.frames_or(60)
+    return {
+        "plume, 2D": lambda: divergences("plume", flat, long),
+        "plume, 3D": lambda: divergences("plume", deep, short, dimension=3),
+        "plume-ball, 2D, prescribed": lambda: divergences("plume-ball", flat, long, dimension=2, coupled=False),
+        "plume-ball, 2D": lambda: divergences("plume-ball", flat, long, dimension=2),
+        "plume-ball, 3D, prescribed": lambda: divergences("plume-ball", deep, short, coupled=False),
+        "plume-ball, 3D": lambda: divergences("plume-ball", deep, short),
+        "symmetry": lambda: symmetry(flat // 2, options.frames_or(50)),
+        "rise": lambda: rising(3 * flat // 4, options.frames_or(100)),
+        "schemes of advection": lambda: turned_square(flat // 2),
+    }
 
 
 def run(options: Options) -> Report:
-    """All parts; `--count N` the first N of them. With `--out` pictures: `--sizes` of 2D and 3D, up to frame `--frames`."""
+    """All parts; `--count N` the first N of them. With `--out` pictures, up to frame `--frames`."""
     rows: list[tuple[Cell, ...]] = []
     failures: list[str] = []
-    chosen = list(PARTS.items())[: options.count_or(len(PARTS))]
+    known = list(parts(options).items())
+    chosen = known[: options.count_or(len(known))]
     with options.meter.steps(len(chosen), "smoke") as step:
         for title, part in chosen:
             step(title)
