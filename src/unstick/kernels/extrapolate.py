@@ -13,7 +13,7 @@ from numba import njit, prange
 from unstick.kernels.fractions import face_from_nodes
 from unstick.kernels.walls import face_mean
 
-SLIVER = 0.5  # open part of a face up to which its velocity is taken from the faces around it
+SLIVER = 0.25  # open part of a face up to which its velocity is taken from the faces around it
 UNKNOWN = np.uint8(255)
 
 

@@ -14,7 +14,6 @@ from unstick.fields import FaceField
 from unstick.geometry.solid import solid_at_nodes, wall_snap
 from unstick.grid import Array, Grid
 from unstick.kernels import extrapolate as kernels
-from unstick.kernels.partial import find_partial
 from unstick.liquid.planes import in_turn
 from unstick.pressure.inputs import Domain, read_walls
 
@@ -64,24 +63,6 @@ def extend(values: Array, valid: Array, layers: int) -> None:
     if layers == 0:
         mark[mark == 1] = kernels.UNKNOWN
     kernels.clear_unknown(values, mark, planes)
-
-
-def even_out(velocity: FaceField, valid: Valid, solid_phi: Array) -> None:
-    """In place, on faces that a wall leaves open in part: the velocity of wider faces beside them takes the place of the closed part.
-
-    A film that flows along a slanted wall passes narrow and wide faces in turn. Its flux is the same through all of them; particles that
-    took the velocity of the narrow ones would be the faster the narrower these are, and carry that on.
-    """
-    grid = velocity.grid
-    solid = solid_at_nodes(grid, solid_phi)
-    snap, kz = wall_snap(grid, solid), grid.dimension - 2
-    for axis in range(grid.dimension):
-        values = velocity.components[axis]
-        planes = in_turn(values.shape[0])
-        cells = np.empty((values.shape[0], values.shape[1] * values.shape[2]), dtype=np.int32)
-        change, count = np.empty(cells.shape), np.zeros(values.shape[0], dtype=np.int64)
-        find_partial(axis, values, valid[axis], solid, snap, kz, WIDE * grid.spacing, planes, cells, change, count)
-        kernels.add_listed(values, cells, change, count, planes)
 
 
 def constrain(velocity: FaceField, grid: Grid, walls: WallState, valid: Valid | None = None) -> None:

@@ -112,7 +112,7 @@ class Numerics:
     mirror: str = ""  # "x": particles at the start are mirrored about the middle of that axis (for tests of symmetry)
     reseed: bool = True  # fill voids in the liquid and thin out crowds
     volume_source: bool = True  # a bounded divergence that corrects the drift of volume
-    cfl: float = 4.0  # cells that the fastest liquid may cross in a step; Lai, eq. 3.27, has 5
+    cfl: float = 3.2  # cells that the fastest liquid may cross in a step; Lai, eq. 3.27, has 5
     impact: float = 2.0  # cells that liquid may move in a step towards a wall that it hits; with more, impacts squeeze the liquid
     theta_min: float = 0.01
     solver: str = "default"  # a name from SOLVERS, LINEAR_SOLVERS or PROJECTIONS

@@ -12,7 +12,7 @@ import numpy as np
 
 from unstick.liquid.advect import PATHS, advect_faces, move, push_out
 from unstick.liquid.contact import after_solve
-from unstick.liquid.extrapolate import constrain, even_out, extrapolate, mark_valid
+from unstick.liquid.extrapolate import constrain, extrapolate, mark_valid
 from unstick.liquid.forces import add_gravity
 from unstick.liquid.keep import wanted_expansion
 from unstick.liquid.particles import reseed, sort
@@ -104,7 +104,6 @@ def step(scene: Scene, method: Method, state: State, dt: float) -> StepReport:
         if projected.given is not None:
             for mine, given in zip(valid, projected.given, strict=True):
                 np.maximum(mine, given, out=mine)
-        even_out(velocity, valid, walls.solid_phi)
         extrapolate(velocity, valid, reach)
         constrain(velocity, grid, after_solve(grid, walls, projected.result), valid)
 
