@@ -22,7 +22,7 @@ from unstick.kernels import rows_pack
 from unstick.kernels.rows_cycle import Grids, Matrix, Work
 from unstick.kernels.rows_impulse import Near, schur_gradients
 from unstick.pressure.coupling.impulse import ImpulseSystem
-from unstick.pressure.coupling.on_rows import list_term, with_neighbours
+from unstick.pressure.coupling.term_rows import list_term, with_neighbours
 from unstick.solvers.pcg import Factor
 from unstick.solvers.rows import Layout, lay_out, make_levels, pack_system, planes, rebuild, scan, unpack
 
